@@ -1,0 +1,7 @@
+"""Millstream: Apache Kafka and Kafka Streams in Python, with pipelines on Apache Spark.
+
+This module stays empty of work: `import millstream` must cost next to nothing.
+Import what you need from `millstream.clients`, `millstream.streams`, `millstream.spark` or `millstream.testing`.
+"""
+
+__version__ = "0.1.0"

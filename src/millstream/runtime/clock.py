@@ -1,0 +1,18 @@
+"""What a core may know of time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class Instant(NamedTuple):
+    """One reading of both clocks: the wall clock stamps data, the monotonic clock measures waits."""
+
+    wall_ms: int
+    """Milliseconds since 1970-01-01 UTC; may jump."""
+    monotonic_ms: int
+    """Milliseconds since an arbitrary start; never goes back."""
+
+
+class Clock(Protocol):
+    def now(self) -> Instant: ...

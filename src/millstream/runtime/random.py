@@ -1,0 +1,17 @@
+"""What a core may know of chance."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Random(Protocol):
+    def random(self) -> float:
+        """A float in [0, 1)."""
+        ...
+
+    def randrange(self, stop: int) -> int:
+        """An integer in [0, stop)."""
+        ...
+
+    def randbytes(self, count: int) -> bytes: ...

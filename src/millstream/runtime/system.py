@@ -1,0 +1,151 @@
+"""The real clock, randomness and disk. Only edges construct these; everything else is handed them."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import random
+import shutil
+import time
+from collections.abc import Sequence
+
+from millstream.runtime.clock import Instant
+from millstream.runtime.files import Buffer, File
+
+_WRITEV_BUFFERS_MAX = 1024  # IOV_MAX on Linux
+
+
+class SystemClock:
+    def now(self) -> Instant:
+        return Instant(time.time_ns() // 1_000_000, time.monotonic_ns() // 1_000_000)
+
+
+class SystemRandom:
+    """Unpredictable; ids and jitter need nothing more."""
+
+    def __init__(self) -> None:
+        self._random = random.SystemRandom()
+
+    def random(self) -> float:
+        return self._random.random()
+
+    def randrange(self, stop: int) -> int:
+        return self._random.randrange(stop)
+
+    def randbytes(self, count: int) -> bytes:
+        return self._random.randbytes(count)
+
+
+class SystemFile:
+    def __init__(self, path: str, flags: int) -> None:
+        self._descriptor = os.open(path, flags | os.O_CLOEXEC, 0o644)
+        self._size = os.fstat(self._descriptor).st_size
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        position = self._size
+        pending = [memoryview(b) for b in buffers if len(b)]
+        while pending:
+            written = os.pwritev(self._descriptor, pending[:_WRITEV_BUFFERS_MAX], position)
+            position += written
+            pending = _without_first_bytes(pending, written)
+        count = position - self._size
+        self._size = position
+        return count
+
+    def read_at(self, position: int, length: int) -> bytes:
+        return os.pread(self._descriptor, length, position)
+
+    def read_into(self, position: int, target: memoryview) -> int:
+        return os.preadv(self._descriptor, [target], position)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._descriptor, size)
+        self._size = size
+
+    def sync(self) -> None:
+        os.fdatasync(self._descriptor)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _without_first_bytes(buffers: list[memoryview], count: int) -> list[memoryview]:
+    index = 0
+    while index < len(buffers) and count >= len(buffers[index]):
+        count -= len(buffers[index])
+        index += 1
+    rest = buffers[index:]
+    if rest and count:
+        rest[0] = rest[0][count:]
+    return rest
+
+
+class SystemFileSystem:
+    def open(self, path: str, *, create: bool = True) -> File:
+        return SystemFile(path, os.O_RDWR | (os.O_CREAT if create else 0))
+
+    def open_read_only(self, path: str) -> File:
+        return SystemFile(path, os.O_RDONLY)
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def size(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def list(self, path: str) -> list[str]:
+        return sorted(os.listdir(path))
+
+    def make_directory(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+        for parent in {os.path.dirname(source), os.path.dirname(target)}:
+            _sync_directory(parent)
+
+    def remove(self, path: str) -> None:
+        os.remove(path)
+
+    def remove_tree(self, path: str) -> None:
+        shutil.rmtree(path)
+
+    def read(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def write_atomically(self, path: str, data: bytes) -> None:
+        temporary = path + ".tmp"
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        self.rename(temporary, path)
+
+    def lock(self, path: str) -> File:
+        file = SystemFile(path, os.O_RDWR | os.O_CREAT)
+        try:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                file.close()
+            raise
+        return file
+
+
+def _sync_directory(path: str) -> None:
+    descriptor = os.open(path or ".", os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
