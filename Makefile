@@ -1,0 +1,45 @@
+# `make help` lists the targets. Each does its own set-up; a second run starts at once.
+PYTHON_BIN := .venv/bin/python
+PYTEST_FLAGS ?= -n 2 --dist worksteal
+
+.PHONY: help demo test check bench codegen docs oracle lock setup-demo setup-dev clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-10s %s\n", $$1, $$2}'
+
+setup-demo:
+	@scripts/setup demo
+
+setup-dev:
+	@scripts/setup dev
+
+demo: setup-demo  ## flights through a topology on Apache Spark over our own broker, verified
+	@.venv/bin/millstream demo flights
+
+test: setup-dev  ## every test
+	@$(PYTHON_BIN) -m pytest $(PYTEST_FLAGS)
+
+check: setup-dev  ## format, lint, types, layers, generated code
+	@.venv/bin/ruff format --check .
+	@.venv/bin/ruff check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+	@$(PYTHON_BIN) -m codegen --check
+
+bench: setup-dev  ## speed, as ratios to peers in the same run
+	@$(PYTHON_BIN) -m benchmarks
+
+codegen: setup-dev  ## rewrite the generated modules from their tables
+	@$(PYTHON_BIN) -m codegen
+
+docs: setup-dev  ## rewrite the generated pages of docs/
+	@$(PYTHON_BIN) -m codegen docs
+
+oracle: setup-dev  ## tests that need Kafka's own tools (MILLSTREAM_KAFKA_CLASSPATH)
+	@$(PYTHON_BIN) -m pytest -m oracle
+
+lock: setup-dev  ## pin the newest dependencies that fit
+	@scripts/lock
+
+clean:  ## forget the environment and everything built
+	rm -rf .venv build out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
