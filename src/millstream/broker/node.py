@@ -1,0 +1,104 @@
+"""The composition root: everything a handler may reach, each owned by exactly one collaborator.
+
+It holds no policy and no I/O. `broker.server` builds it, starts it and takes it down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from millstream.model import BrokerId, TopicPartition, Uuid
+from millstream.runtime import Clock, FileSystem, Random
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+
+    from millstream.broker.config import BrokerConfig
+    from millstream.broker.fetch_sessions import FetchSessions
+    from millstream.broker.group_coordination import GroupCoordination
+    from millstream.broker.purgatory import Purgatory
+    from millstream.controller.controller import Controller
+    from millstream.controller.result import ControllerContext, ControllerResult
+    from millstream.log.partition_log import PartitionLog
+    from millstream.metadata.image import MetadataImage
+    from millstream.replication.partition import Partition
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeIdentity:
+    """Who this node is: written once at format time, never changed while it lives."""
+
+    node_id: BrokerId
+    cluster_id: str
+    directory_id: Uuid
+    incarnation_id: Uuid
+
+
+class Metadata(Protocol):
+    """The cluster's metadata as this node has applied it."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+
+class Partitions(Protocol):
+    """The replicas this node hosts."""
+
+    def get(self, topic: str, partition: int) -> Partition:
+        """Raises UnknownTopicOrPartition when the image has no such partition, NotLeaderOrFollower when this node is no replica."""
+        ...
+
+    def all(self) -> Iterable[tuple[TopicPartition, Partition]]: ...
+
+
+class ControllerClient(Protocol):
+    """The way to the active controller, wherever it runs."""
+
+    async def submit(
+        self,
+        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        request: RequestT,
+    ) -> ResponseT:
+        """Runs `handle` on the controller and returns its response once its records are committed and applied here.
+
+        Used as `await node.controller.submit(Controller.handle_create_topics, request)`. Raises NotController, RequestTimedOut.
+        """
+        ...
+
+
+class LogFlusher(Protocol):
+    """Group-commit fsync: everything waiting for one log shares one call in the pool."""
+
+    async def flush_to(self, log: PartitionLog, offset: int) -> None:
+        """Returns once every record below `offset` of `log` is on the disk. Raises KafkaStorageError when fsync failed."""
+        ...
+
+
+class Tasks(Protocol):
+    """The node's TaskGroup: what runs here ends with the node, and what fails here ends it."""
+
+    def start(self, coroutine: Coroutine[None, None, None], name: str) -> None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Node:
+    """One broker process, as handlers see it."""
+
+    identity: NodeIdentity
+    config: BrokerConfig
+    clock: Clock
+    random: Random
+    file_system: FileSystem
+    tasks: Tasks
+    partitions: Partitions
+    metadata: Metadata
+    controller: ControllerClient
+    log_flusher: LogFlusher
+    group_coordinator: GroupCoordination
+    purgatory: Purgatory
+    fetch_sessions: FetchSessions

@@ -1,0 +1,41 @@
+"""The APIs this broker serves: one line per handler module. ApiVersions, dispatch and the compatibility page read it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+from typing import Any, Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.protocol.api import ApiKey
+
+# Any: request and response are the generated classes of the handler's own API key; no type joins a key to its classes.
+Message = Any
+HandleFunction = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
+
+_MODULES: Final[tuple[ModuleType, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """An API and the function that serves it.
+
+    `handle` gives the response at once when nothing must wait (the fast path), an awaitable when something must,
+    and None when the client wants no answer (acks=0). The awaitable is cancelled when the connection closes: what mutates
+    state goes through its owner (a partition, a coordinator, the controller), never through the waiting handler.
+    A KafkaError it raises becomes the API's top-level error.
+    """
+
+    api: ApiSpec
+    handle: HandleFunction
+
+
+def _registered(modules: tuple[ModuleType, ...]) -> Mapping[ApiKey, Handler]:
+    handlers = {module.API.key: Handler(module.API, module.handle) for module in modules}
+    assert len(handlers) == len(modules), "two handler modules declare the same API key"
+    return MappingProxyType(handlers)
+
+
+HANDLERS: Final[Mapping[ApiKey, Handler]] = _registered(_MODULES)

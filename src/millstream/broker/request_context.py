@@ -1,0 +1,54 @@
+"""What a handler may know of one request besides its body: who sent it, over what, when, and the node that serves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from millstream.protocol.generated.headers import RequestHeader
+from millstream.runtime import Instant
+
+if TYPE_CHECKING:  # the node imports the handlers, which import this
+    from millstream.broker.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConnection:
+    """The connection a request came over. The id is unique while the process lives."""
+
+    connection_id: int
+    client_host: str
+    listener_name: str
+    principal: str = "User:ANONYMOUS"
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """Handed to `handle` beside the request. Mutable only for speed of construction: nobody changes it."""
+
+    node: Node
+    header: RequestHeader
+    connection: ClientConnection
+    now: Instant
+    """Both clocks when the request had been decoded."""
+
+    @property
+    def version(self) -> int:
+        return self.header.request_api_version
+
+    @property
+    def client_id(self) -> str:
+        """Empty when the client sent none."""
+        return self.header.client_id or ""
+
+    @property
+    def client_host(self) -> str:
+        return self.connection.client_host
+
+    @property
+    def listener_name(self) -> str:
+        return self.connection.listener_name
+
+    @property
+    def connection_id(self) -> int:
+        return self.connection.connection_id
