@@ -1,4 +1,5 @@
-"""Every error code of Kafka 4.3: code, name, `*` where a client may retry, and one sentence that says what to do.
+"""
+Every error code of Kafka 4.3: code, name, `*` where a client may retry, and one sentence that says what to do.
 
 `make codegen` turns this table into src/millstream/errors.py.
 """

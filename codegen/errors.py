@@ -101,8 +101,8 @@ def render() -> str:
         base = "RetriableError" if name.endswith("*") else "KafkaError"
         name = name.rstrip("*")
         classes.append(
-            f"\n\nclass {class_name(name)}({base}):\n    code = {code}\n    name = \"{name}\"\n"
-            f"    sentence = \"{sentence}\"\n"
+            f'\n\nclass {class_name(name)}({base}):\n    code = {code}\n    name = "{name}"\n'
+            f'    sentence = "{sentence}"\n'
         )
         rows.append(f"    {code}: {class_name(name)},")
     return _HEADER + "".join(classes) + _FOOTER.format(rows="\n".join(rows))

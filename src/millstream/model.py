@@ -48,7 +48,8 @@ def uuid_from_text(text: str) -> Uuid:
 
 
 def uuid_from_random(raw: bytes) -> Uuid:
-    """A version-4 uuid out of 16 random bytes.
+    """
+    A version-4 uuid out of 16 random bytes.
 
     The caller draws again while the text starts with `-`, as Kafka does: such an id reads as a command line option.
     """

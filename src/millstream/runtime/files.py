@@ -9,7 +9,8 @@ Buffer = bytes | bytearray | memoryview
 
 
 class File(Protocol):
-    """An open file. Appends go to the end; positional reads do not move anything.
+    """
+    An open file. Appends go to the end; positional reads do not move anything.
 
     A failed `append` leaves the size unknown: the owner truncates to the size it had before.
     After a failed `sync` the file must not be trusted again (its dirty pages may be gone).

@@ -1,0 +1,1 @@
+"""Public helpers for tests: embedded brokers, simulated clock and disk, the topology test driver."""

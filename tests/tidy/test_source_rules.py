@@ -1,0 +1,247 @@
+"""Rules of the repository that no linter knows. Each failure names the place and what to do."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "millstream"
+
+MODULE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 60
+PARAMETERS_MAX = 7
+
+PURE_PACKAGES = (
+    "protocol", "records", "security", "raft", "metadata", "controller", "coordinator", "clients/core", "streams/topology", "streams/kernel",
+)  # fmt: skip
+IMPURE_MODULES = {"asyncio", "socket", "ssl", "threading", "time", "random", "os", "pathlib"}
+
+FORBIDDEN_TEXT = {
+    r"/work/": "a path of one machine",
+    r"/root/": "a path of one machine",
+    r"pypi\.org|pythonhosted|npmjs|crates\.io|repo1?\.maven": "the host of a package index",
+    r"\b(FIXME|TODO|XXX|HACK)\b": "a leftover: do it, or write an issue",
+}
+BANNED_MODULE_NAMES = {"utils", "util", "helpers", "helper", "base", "common", "misc"}
+
+
+@cache
+def tracked() -> tuple[Path, ...]:
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return tuple(path for name in listing.stdout.splitlines() if (path := ROOT / name).is_file())
+
+
+def python_files(*, generated: bool = False) -> list[Path]:
+    return [
+        path for path in tracked() if path.suffix == ".py" and (generated or not is_generated(path))
+    ]
+
+
+def is_generated(path: Path) -> bool:
+    return "generated" in path.relative_to(ROOT).parts or path == SOURCE / "errors.py"
+
+
+def product_files() -> list[Path]:
+    return [path for path in python_files() if path.is_relative_to(SOURCE)]
+
+
+def where(path: Path, line: int = 0) -> str:
+    return f"{path.relative_to(ROOT)}:{line}" if line else str(path.relative_to(ROOT))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), str(path))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_no_module_is_longer_than_a_reader_can_hold() -> None:
+    long = [where(p) for p in python_files() if len(p.read_text().splitlines()) > MODULE_LINES_MAX]
+    assert not long, f"split by idea: {long}"
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    long = [
+        f"{where(path, f.lineno)} {f.name}"
+        for path in product_files()
+        for f in functions(path)
+        if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > FUNCTION_LINES_MAX
+    ]
+    assert not long, f"split by idea: {long}"
+
+
+def test_no_constructor_takes_more_than_seven_things() -> None:
+    wide = [
+        where(path, f.lineno)
+        for path in product_files()
+        for f in functions(path)
+        if f.name == "__init__" and len(f.args.posonlyargs + f.args.args) - 1 > PARAMETERS_MAX
+    ]
+    assert not wide, f"group them in a frozen dataclass, or split the class: {wide}"
+
+
+def test_every_module_says_what_it_owns() -> None:
+    silent = [
+        where(path)
+        for path in product_files()
+        if path.read_text().strip() and ast.get_docstring(tree(path)) is None
+    ]
+    assert not silent, f"write a module docstring: {silent}"
+
+
+def test_no_module_is_named_for_nothing() -> None:
+    vague = [where(path) for path in product_files() if path.stem in BANNED_MODULE_NAMES]
+    assert not vague, f"name the subject: {vague}"
+
+
+@pytest.mark.parametrize("package", PURE_PACKAGES)
+def test_pure_packages_do_not_touch_the_operating_system(package: str) -> None:
+    touched = []
+    for path in python_files(generated=True):
+        if not path.is_relative_to(SOURCE / package):
+            continue
+        for node in ast.walk(tree(path)):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            touched += [
+                f"{where(path, node.lineno)} imports {name}"
+                for name in names
+                if name.split(".")[0] in IMPURE_MODULES or name == "millstream.runtime.system"
+            ]
+    assert not touched, f"pass it in (runtime.Clock, Random, FileSystem): {touched}"
+
+
+def test_escapes_from_the_type_checker_and_the_linter_have_reasons() -> None:
+    bare = []
+    for path in product_files():
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            escape = re.search(
+                r"#\s*(noqa|type:\s*ignore)(:\s*[A-Z0-9, ]+|\[[a-z0-9, -]+\])?(.*)", line
+            )
+            if escape and len(escape.group(3).strip(" -#:")) < 3:
+                bare.append(where(path, number))
+    assert not bare, f"say why on the same line: {bare}"
+
+
+def test_any_has_a_reason_on_its_line() -> None:
+    bare = []
+    for path in product_files():
+        lines = path.read_text().splitlines()
+        for node in ast.walk(tree(path)):
+            if (
+                isinstance(node, ast.Name)
+                and node.id == "Any"
+                and "#" not in lines[node.lineno - 1]
+            ):
+                bare.append(where(path, node.lineno))  # noqa: PERF401 - reads better than one long comprehension
+    assert not bare, f"say why, or type it: {sorted(set(bare))}"
+
+
+def test_nothing_is_swallowed() -> None:
+    swallowed = []
+    for path in product_files():
+        for node in ast.walk(tree(path)):
+            if not isinstance(node, ast.ExceptHandler):
+                continue
+            broad = node.type is None or (
+                isinstance(node.type, ast.Name) and node.type.id in {"Exception", "BaseException"}
+            )
+            if broad and all(isinstance(s, ast.Pass | ast.Continue) for s in node.body):
+                swallowed.append(where(path, node.lineno))
+    assert not swallowed, f"handle it or let it go up: {swallowed}"
+
+
+def test_public_names_are_sorted() -> None:
+    unsorted = []
+    for path in product_files():
+        for node in tree(path).body:
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.targets[0], ast.Name)
+                and node.targets[0].id == "__all__"
+            ):
+                names = ast.literal_eval(node.value)
+                if list(names) != sorted(names):
+                    unsorted.append(where(path, node.lineno))
+    assert not unsorted, f"sort __all__: {unsorted}"
+
+
+def test_init_modules_only_re_export() -> None:
+    busy = [
+        where(path, node.lineno)
+        for path in product_files()
+        if path.name == "__init__.py"
+        for node in tree(path).body
+        if isinstance(node, ast.ClassDef | ast.For | ast.While | ast.With)
+    ]
+    assert not busy, f"move the code to a module with a name: {busy}"
+
+
+def test_text_speaks_of_the_product_alone() -> None:
+    this = Path(__file__)
+    found = []
+    for path in tracked():
+        if (
+            path == this
+            or path.suffix in {".gz", ".png", ".lock"}
+            or path.stat().st_size > 2_000_000
+        ):
+            continue
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        for pattern, reason in FORBIDDEN_TEXT.items():
+            found += [
+                f"{where(path, text[: m.start()].count(chr(10)) + 1)}: {reason}"
+                for m in re.finditer(pattern, text)
+            ]
+    assert not found, found
+
+
+def test_tests_can_fail() -> None:
+    """A test function without an assertion, an expected exception or a checking call proves nothing."""
+    empty = []
+    checks = re.compile(r"\bassert\b|raises\(|check|expect|verify|\.run_|fail\(")
+    for path in python_files():
+        if not path.is_relative_to(ROOT / "tests") or not path.name.startswith("test_"):
+            continue
+        lines = path.read_text().splitlines()
+        empty += [
+            f"{where(path, f.lineno)} {f.name}"
+            for f in functions(path)
+            if f.name.startswith("test_")
+            and not checks.search("\n".join(lines[f.lineno - 1 : f.end_lineno]))
+        ]
+    assert not empty, empty
+
+
+def test_every_skip_names_its_reason() -> None:
+    bare = []
+    for path in python_files():
+        if not path.is_relative_to(ROOT / "tests"):
+            continue
+        with tokenize.open(path) as file:
+            for number, line in enumerate(file, 1):
+                if re.search(r"pytest\.skip\(\s*\)|mark\.skip\b(?!\(.*reason|if)", line):
+                    bare.append(where(path, number))
+    assert not bare, bare
