@@ -1,0 +1,68 @@
+"""What a broker or controller told the cluster when it registered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from millstream.model import BrokerId, Uuid
+
+
+class SecurityProtocol(IntEnum):
+    PLAINTEXT = 0
+    SSL = 1
+    SASL_PLAINTEXT = 2
+    SASL_SSL = 3
+
+
+class Endpoint(NamedTuple):
+    """Where clients of one listener connect."""
+
+    listener: str
+    host: str
+    port: int
+    security_protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
+
+
+class FeatureRange(NamedTuple):
+    """Levels of a feature that a node can work at, both ends included."""
+
+    lowest: int
+    highest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerRegistration:
+    """One incarnation of a broker. `broker_epoch` is the offset of its RegisterBroker record."""
+
+    broker_id: BrokerId
+    broker_epoch: int
+    incarnation_id: Uuid
+    endpoints: tuple[Endpoint, ...] = ()
+    features: Mapping[str, FeatureRange] = field(default_factory=dict)
+    rack: str | None = None
+    fenced: bool = True
+    """A fenced broker leads nothing and is in no ISR; it becomes unfenced once it has caught up."""
+    in_controlled_shutdown: bool = False
+    log_directories: tuple[Uuid, ...] = ()
+    cordoned_log_directories: tuple[Uuid, ...] | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """May take leaderships and new replicas."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+    def endpoint(self, listener: str) -> Endpoint | None:
+        return next((found for found in self.endpoints if found.listener == listener), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerRegistration:
+    """One incarnation of a controller."""
+
+    controller_id: BrokerId
+    incarnation_id: Uuid
+    endpoints: tuple[Endpoint, ...] = ()
+    features: Mapping[str, FeatureRange] = field(default_factory=dict)

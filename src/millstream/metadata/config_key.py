@@ -1,0 +1,195 @@
+"""One configuration key as data: its type, default, validator, where it applies and what it means.
+
+A table of keys is the single source for parsing, validation, DescribeConfigs and the reference page.
+Owns the text forms of Kafka's config types. Knows no particular key and reads no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Final, Protocol
+
+from millstream.errors import ConfigError
+
+ConfigValue = bool | int | float | str | tuple[str, ...] | None
+"""A parsed value: lists are tuples, classes and passwords are strings, None means not set."""
+
+
+class ConfigType(IntEnum):
+    """The numbers are those of DescribeConfigs v3+ (KIP-569)."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class Scope(Enum):
+    """What one value of the key belongs to."""
+
+    TOPIC = "topic"
+    BROKER = "broker"
+    GROUP = "group"
+    CLIENT_METRICS = "client-metrics"
+    CLIENT = "client"
+    """Settings of producers, consumers and the admin client: never stored in the cluster."""
+
+
+class UpdateMode(Enum):
+    """Whether a value may change while the process runs (KIP-226)."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    CLUSTER_WIDE = "cluster-wide"
+
+
+class Validator(Protocol):
+    def problem(self, value: ConfigValue) -> str | None:
+        """Says what a good value looks like when `value` is not one; None when it is."""
+        ...
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words, for the reference page."""
+        ...
+
+
+class _Required(Enum):
+    NO_DEFAULT = "no default"
+
+
+NO_DEFAULT: Final = _Required.NO_DEFAULT
+"""Default of a key that must be given."""
+
+_TRUE_FALSE: Final = {"true": True, "false": False}
+_INTEGER_BITS: Final = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSynonym:
+    """A broker key that supplies the default of a topic key; `factor` converts its unit (hours to milliseconds)."""
+
+    name: str
+    factor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKey:
+    """A row of a table of settings. `default` is a parsed value; `doc` is one or more full sentences."""
+
+    name: str
+    type: ConfigType
+    default: ConfigValue | _Required
+    validator: Validator | None = None
+    doc: str = ""
+    scope: Scope = Scope.BROKER
+    dynamic: UpdateMode = UpdateMode.READ_ONLY
+    sensitive: bool = False
+    """The value is never shown: DescribeConfigs answers null."""
+    internal: bool = False
+    """Works, but is not listed by DescribeConfigs (Kafka's `internal.*` keys)."""
+    synonyms: tuple[BrokerSynonym, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        return self.default is NO_DEFAULT
+
+    @property
+    def default_value(self) -> ConfigValue:
+        """The default, None for a required key."""
+        return None if isinstance(self.default, _Required) else self.default
+
+    @property
+    def default_text(self) -> str | None:
+        return self.format(self.default_value)
+
+    def parse(self, text: str | None) -> ConfigValue:
+        """The value that `text` stands for, validated. Raises ConfigError, which quotes no sensitive value."""
+        value = None if text is None else self._value_of(text.strip())
+        if value is None and self.default_value is None and not self.required:
+            return None
+        problem = self.validator.problem(value) if self.validator else None
+        if problem is None and value is None:
+            problem = "a value is needed"
+        if problem is not None:
+            raise self._refused(text, problem)
+        return value
+
+    def format(self, value: ConfigValue) -> str | None:
+        """The text that `parse` turns into `value`, in Kafka's spelling."""
+        if value is None:
+            return None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return str(value)
+
+    def _value_of(self, text: str) -> ConfigValue:
+        if self.type is ConfigType.BOOLEAN:
+            if text.lower() not in _TRUE_FALSE:
+                raise self._refused(text, "write true or false")
+            return _TRUE_FALSE[text.lower()]
+        if self.type in _INTEGER_BITS:
+            return self._integer_of(text)
+        if self.type is ConfigType.DOUBLE:
+            try:
+                return float(text)
+            except ValueError:
+                raise self._refused(text, "write a number") from None
+        if self.type is ConfigType.LIST:
+            return tuple(item.strip() for item in text.split(",")) if text else ()
+        return text
+
+    def _integer_of(self, text: str) -> int:
+        bits = _INTEGER_BITS[self.type]
+        digits = text[1:] if text[:1] in {"-", "+"} else text
+        if not (digits.isascii() and digits.isdigit()):
+            raise self._refused(text, "write a whole number")
+        number = int(text) if len(digits) < 25 else 1 << 64
+        if not -(1 << bits - 1) <= number < 1 << bits - 1:
+            raise self._refused(text, f"write a number of at most {bits} bits")
+        return number
+
+    def _refused(self, text: str | None, problem: str) -> ConfigError:
+        shown = "[hidden]" if self.sensitive or self.type is ConfigType.PASSWORD else text
+        return ConfigError(f"Invalid value {shown} for configuration {self.name}: {problem}")
+
+
+def config_table(keys: Iterable[ConfigKey]) -> Mapping[str, ConfigKey]:
+    """The keys by name, in the given order. A name that stands twice is a programming error."""
+    table: dict[str, ConfigKey] = {}
+    for key in keys:
+        assert key.name not in table, f"config key {key.name} stands twice in its table"
+        table[key.name] = key
+    return table
+
+
+def parse_config(
+    table: Mapping[str, ConfigKey], overrides: Mapping[str, str | None]
+) -> dict[str, ConfigValue]:
+    """Every key of `table` with its value: the override's, else the default.
+
+    Raises ConfigError for an unknown name, a value that does not parse, and a required key that is absent.
+    """
+    for name in overrides:
+        if name not in table:
+            raise ConfigError(f"Unknown configuration {name}: check the spelling, or remove it")
+    values: dict[str, ConfigValue] = {}
+    for name, key in table.items():
+        if name in overrides:
+            values[name] = key.parse(overrides[name])
+        elif key.required:
+            raise ConfigError(
+                f"Missing configuration {name}: it has no default, so give it a value"
+            )
+        else:
+            values[name] = key.default_value
+    return values

@@ -1,0 +1,128 @@
+"""`LogConfig`: the topic configurations of one partition's log, typed, and how they are put together.
+
+Owns the step from text (overrides and broker defaults) to values, and the rules between keys.
+What a single key may be is in `topic_config_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from millstream.errors import ConfigError
+from millstream.metadata.config_key import BrokerSynonym, ConfigValue, parse_config
+from millstream.metadata.topic_config_table import HOUR_MS, LONG_MAX, TOPIC_CONFIGS
+
+__all__ = ["TOPIC_CONFIGS", "LogConfig", "converted", "log_config", "topic_defaults"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogConfig:
+    """The settings of one partition's log. Field names are the keys with underscores; units are in the names.
+
+    `segment_bytes` is the effective size: `internal.segment.bytes` replaces it when given.
+    """
+
+    cleanup_policy: frozenset[str] = frozenset({"delete"})
+    compression_gzip_level: int = -1
+    compression_lz4_level: int = 9
+    compression_type: str = "producer"
+    compression_zstd_level: int = 3
+    delete_retention_ms: int = 86_400_000
+    file_delete_delay_ms: int = 60_000
+    flush_messages: int = LONG_MAX
+    flush_ms: int = LONG_MAX
+    follower_replication_throttled_replicas: tuple[str, ...] = ()
+    index_interval_bytes: int = 4096
+    internal_segment_bytes: int | None = None
+    leader_replication_throttled_replicas: tuple[str, ...] = ()
+    local_retention_bytes: int = -2
+    local_retention_ms: int = -2
+    max_compaction_lag_ms: int = LONG_MAX
+    max_message_bytes: int = 1_048_588
+    message_timestamp_after_max_ms: int = HOUR_MS
+    message_timestamp_before_max_ms: int = LONG_MAX
+    message_timestamp_type: str = "CreateTime"
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    min_insync_replicas: int = 1
+    preallocate: bool = False
+    remote_log_copy_disable: bool = False
+    remote_log_delete_on_disable: bool = False
+    remote_storage_enable: bool = False
+    retention_bytes: int = -1
+    retention_ms: int = 604_800_000
+    segment_bytes: int = 1_073_741_824
+    segment_index_bytes: int = 10_485_760
+    segment_jitter_ms: int = 0
+    segment_ms: int = 604_800_000
+    unclean_leader_election_enable: bool = False
+
+    @property
+    def is_compacted(self) -> bool:
+        return "compact" in self.cleanup_policy
+
+    @property
+    def is_deleted(self) -> bool:
+        """Old segments are dropped by age and size."""
+        return "delete" in self.cleanup_policy
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.message_timestamp_type == "LogAppendTime"
+
+
+def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -> LogConfig:
+    """The log settings of a topic: its overrides, else `defaults` (topic keys, see `topic_defaults`), else Kafka's.
+
+    Raises ConfigError for unknown names, values that do not parse and combinations that contradict each other.
+    """
+    values = parse_config(TOPIC_CONFIGS, {**defaults, **overrides})
+    _check_together(values)
+    policy = values["cleanup.policy"]
+    assert isinstance(policy, tuple), "cleanup.policy is a list in the table"
+    typed: dict[str, Any] = {  # Any: a test holds the table's types equal to the fields'
+        field.name: values[field.name.replace("_", ".")] for field in fields(LogConfig)
+    }
+    typed["cleanup_policy"] = frozenset(policy)
+    if values["internal.segment.bytes"] is not None:
+        typed["segment_bytes"] = values["internal.segment.bytes"]
+    return LogConfig(**typed)
+
+
+def topic_defaults(broker_settings: Mapping[str, str | None]) -> dict[str, str]:
+    """Defaults of topic keys that a broker's own settings imply: `log.retention.hours=1` is `retention.ms=3600000`.
+
+    `broker_settings` holds what was set, under broker keys; the first synonym that is set wins.
+    """
+    found: dict[str, str] = {}
+    for key in TOPIC_CONFIGS.values():
+        for synonym in key.synonyms:
+            text = broker_settings.get(synonym.name)
+            if text is not None:
+                found[key.name] = converted(text, synonym)
+                break
+    return found
+
+
+def converted(text: str, synonym: BrokerSynonym) -> str:
+    """A broker key's value in the topic key's unit; negative numbers mean "no limit" in every unit."""
+    if synonym.factor == 1:
+        return text
+    number = int(text)
+    return "-1" if number < 0 else str(number * synonym.factor)
+
+
+def _check_together(values: Mapping[str, ConfigValue]) -> None:
+    least, most = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
+    assert isinstance(least, int), "min.compaction.lag.ms is a long in the table"
+    assert isinstance(most, int), "max.compaction.lag.ms is a long in the table"
+    if least > most:
+        raise ConfigError(
+            f"min.compaction.lag.ms ({least}) must not be more than max.compaction.lag.ms ({most})"
+        )
+    if values["remote.storage.enable"]:
+        raise ConfigError(
+            "remote.storage.enable needs a broker with remote storage: leave it false"
+        )
