@@ -1,0 +1,112 @@
+"""A Spark session fit for small, frequent micro-batches that run Python.
+
+Every setting here removes a measured cost or a known trap of Spark 4.3; `docs/guide/spark.md` tells each with its figure.
+Must not decide anything about a pipeline.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from millstream.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JAVA_MISSING = (
+    "Apache Spark needs Java 17 and none was found: install it (Debian: apt-get install openjdk-17-jre-headless) "
+    "or set JAVA_HOME to an existing one."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkOptions:
+    master: str = "local[*]"
+    app_name: str = "millstream"
+    stream_tasks: int = 2
+    """Tasks a stateful stage is split into. Spark's default of 200 opens 200 state stores per operator."""
+    ui: bool = False
+
+
+def settings(options: SparkOptions) -> dict[str, str]:
+    """Spark settings by name; all of them take effect only when the session is created with them."""
+    return {
+        # Python workers over Unix sockets: TCP costs about 40 ms a micro-batch (Nagle against delayed acknowledgement).
+        "spark.python.unix.domain.socket.enabled": "true",
+        # The offset and commit logs through plain java.io: the default manager forks about 20 processes a micro-batch.
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        # What is still forked is forked cheaply.
+        "spark.driver.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK",
+        "spark.executor.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK",
+        "spark.sql.shuffle.partitions": str(options.stream_tasks),
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
+        "spark.python.worker.reuse": "true",
+        "spark.ui.enabled": str(options.ui).lower(),
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+    }
+
+
+def configure(options: SparkOptions | None = None, **overrides: str) -> SparkSession:
+    """A session with `settings()`, then `overrides` by their Spark names: `configure(**{"spark.ui.port": "4050"})`.
+
+    Raises ConfigError when Java is missing, or when a session with other settings runs already in this process.
+    """
+    options = options or SparkOptions()
+    _require_java()
+    # Workers start from this variable or from a bare `python3`, which would miss the environment.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if options.master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    wanted = settings(options) | overrides
+    builder = SparkSession.builder.master(options.master).appName(options.app_name)
+    for name, value in wanted.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    _require_settings(session, wanted)
+    without_checksum_files(session)
+    return session
+
+
+def _require_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") or (home and shutil.which("java", path=f"{home}/bin")):
+        return
+    raise ConfigError(JAVA_MISSING)
+
+
+def _require_settings(session: SparkSession, wanted: dict[str, str]) -> None:
+    """A running session keeps the start-up settings it has and only warns; here that is an error.
+
+    Spark puts options of its own in front of extraJavaOptions, so a value counts when the actual one ends with it.
+    """
+    actual = session.sparkContext.getConf()
+    differing = [
+        f"{name}={actual.get(name)}"
+        for name, value in wanted.items()
+        if not (actual.get(name) or "").endswith(value)
+    ]
+    if differing:
+        raise ConfigError(
+            f"a Spark session runs already with other settings ({', '.join(differing)}); "
+            "call millstream.spark.configure() before anything else creates a session, or stop that session"
+        )
+
+
+def without_checksum_files(session: SparkSession) -> None:
+    """No `.crc` file beside each checkpoint file: they are forked for, and Spark does not sync either to disk."""
+    jvm: Any = session.sparkContext._jvm  # py4j objects have no types
+    hadoop: Any = session.sparkContext._jsc.hadoopConfiguration()  # py4j objects have no types
+    jvm.org.apache.hadoop.fs.FileSystem.getLocal(hadoop).setWriteChecksum(False)
