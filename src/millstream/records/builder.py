@@ -1,0 +1,207 @@
+"""Record batches out of Python objects: one at once, or one that grows while a producer waits for company.
+
+Owns the layout of records and the decision that a batch is full. What writes many records uses `arrow` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from crc32c import crc32c
+
+from millstream.errors import InvalidRecord
+from millstream.records.batch import (
+    BATCH_HEADER_BYTES,
+    CHECKED_FROM,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    HEADER,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
+)
+from millstream.records.compression import Codec, compress
+from millstream.records.record import Header, Record
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """What a batch says besides its records. Timestamps in ms; -1 means none, as on the wire."""
+
+    codec: Codec = Codec.NONE
+    level: int | None = None
+    base_offset: int = 0
+    leader_epoch: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = NO_SEQUENCE
+    is_transactional: bool = False
+    is_control: bool = False
+    log_append_time_ms: int | None = None
+    delete_horizon_ms: int | None = None
+
+
+PLAIN: Final = BatchOptions()
+"""No codec, no producer, base offset 0."""
+
+
+@dataclass(slots=True)
+class RecordsSummary:
+    """What a header must know of the records behind it. Timestamps in ms; `base_timestamp` is what deltas refer to."""
+
+    count: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+
+
+class BatchBuilder:
+    """One batch that grows record by record, encoded as it grows.
+
+    `bytes_max` bounds the uncompressed batch. The first record always fits: whether one record is too large is for
+    the producer to say, who knows `max.request.size`.
+    """
+
+    __slots__ = ("_bytes_max", "_out", "_summary", "options")
+
+    def __init__(self, options: BatchOptions, bytes_max: int) -> None:
+        self.options = options
+        self._bytes_max = bytes_max
+        self._out = bytearray(BATCH_HEADER_BYTES)
+        self._summary = RecordsSummary(0, -1, NO_TIMESTAMP, NO_TIMESTAMP)
+
+    @property
+    def record_count(self) -> int:
+        return self._summary.count
+
+    @property
+    def estimated_size_bytes(self) -> int:
+        """Size of the batch if it were not compressed: exact without a codec, an upper bound in practice with one."""
+        return len(self._out)
+
+    def append(
+        self,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> bool:
+        """Add one record; False, and nothing has changed, when it does not fit any more."""
+        summary = self._summary
+        first = summary.count == 0
+        base = timestamp if first else summary.base_timestamp
+        encoded = encode_record(timestamp - base, summary.count, key, value, headers)
+        if not first and len(self._out) + len(encoded) > self._bytes_max:
+            return False
+        self._out += encoded
+        summary.base_timestamp = base
+        summary.max_timestamp = timestamp if first else max(timestamp, summary.max_timestamp)
+        summary.last_offset_delta = summary.count
+        summary.count += 1
+        return True
+
+    def build(self, options: BatchOptions | None = None) -> bytearray:
+        """The finished batch; `options` replaces those given at the start. The builder may be built again."""
+        return finish_batch(bytearray(self._out), self._summary, options or self.options)
+
+
+def build_batch(
+    records: Iterable[Record], options: BatchOptions = PLAIN, *, keep_offsets: bool = False
+) -> bytearray:
+    """One batch of `records`, numbered from `options.base_offset`; their own offsets only count with `keep_offsets`."""
+    out = bytearray(BATCH_HEADER_BYTES)
+    summary = RecordsSummary(0, -1, NO_TIMESTAMP, NO_TIMESTAMP)
+    for record in records:
+        if summary.count == 0:
+            summary.base_timestamp = summary.max_timestamp = record.timestamp
+        delta = record.offset - options.base_offset if keep_offsets else summary.count
+        if delta <= summary.last_offset_delta:
+            raise InvalidRecord(f"offset {record.offset} does not rise within the batch")
+        out += encode_record(
+            record.timestamp - summary.base_timestamp,
+            delta,
+            record.key,
+            record.value,
+            record.headers,
+        )
+        summary.max_timestamp = max(summary.max_timestamp, record.timestamp)
+        summary.last_offset_delta = delta
+        summary.count += 1
+    if summary.count == 0:
+        raise InvalidRecord("a batch needs at least one record")
+    return finish_batch(out, summary, options)
+
+
+def finish_batch(out: bytearray, summary: RecordsSummary, options: BatchOptions) -> bytearray:
+    """Turn 61 free bytes and the encoded records behind them into a batch, compressed as the options say."""
+    if options.codec is not Codec.NONE:
+        packed = compress(options.codec, memoryview(out)[BATCH_HEADER_BYTES:], options.level)
+        out = bytearray(BATCH_HEADER_BYTES) + packed
+    attributes, base_timestamp, max_timestamp = _attributes_and_times(summary, options)
+    HEADER.pack_into(
+        out, 0, options.base_offset, len(out) - LOG_OVERHEAD_BYTES, options.leader_epoch, MAGIC, 0, attributes,
+        summary.last_offset_delta, base_timestamp, max_timestamp, options.producer_id, options.producer_epoch,
+        options.base_sequence, summary.count,
+    )  # fmt: skip
+    out[17:21] = crc32c(memoryview(out)[CHECKED_FROM:]).to_bytes(4, "big")
+    return out
+
+
+def _attributes_and_times(summary: RecordsSummary, options: BatchOptions) -> tuple[int, int, int]:
+    attributes = int(options.codec)
+    base_timestamp, max_timestamp = summary.base_timestamp, summary.max_timestamp
+    if options.is_transactional:
+        attributes |= TRANSACTIONAL_BIT
+    if options.is_control:
+        attributes |= CONTROL_BIT
+    if options.log_append_time_ms is not None:
+        attributes |= LOG_APPEND_TIME_BIT
+        max_timestamp = options.log_append_time_ms
+    if options.delete_horizon_ms is not None:
+        attributes |= DELETE_HORIZON_BIT
+        base_timestamp = options.delete_horizon_ms
+    return attributes, base_timestamp, max_timestamp
+
+
+def encode_record(
+    timestamp_delta: int,
+    offset_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Sequence[Header] = (),
+) -> bytes:
+    """One record as it stands in a batch."""
+    body = bytearray(b"\x00")
+    body += _varint(timestamp_delta)
+    body += _varint(offset_delta)
+    _append_bytes(body, key)
+    _append_bytes(body, value)
+    body += _varint(len(headers))
+    for name, content in headers:
+        _append_bytes(body, name.encode())
+        _append_bytes(body, content)
+    return _varint(len(body)) + body
+
+
+def _append_bytes(out: bytearray, content: bytes | None) -> None:
+    if content is None:
+        out += b"\x01"
+    else:
+        out += _varint(len(content))
+        out += content
+
+
+def _varint(value: int) -> bytes:
+    """Zigzag, seven bits a byte, lowest first."""
+    value = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -1,0 +1,84 @@
+"""Control batches: what brokers write among the records of clients. Consumers skip them.
+
+Owns their keys and the marker that ends a transaction. The values of KRaft's control records are messages of the
+protocol (`protocol.generated.control_records`); here they are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import IntEnum
+from struct import Struct
+from typing import Final
+
+from millstream.errors import InvalidRecord
+from millstream.records.builder import PLAIN, BatchOptions, build_batch
+from millstream.records.record import Record
+
+_KEY: Final = Struct(">hh")  # version, type
+_MARKER: Final = Struct(">hi")  # version, coordinator epoch
+
+
+class ControlType(IntEnum):
+    """Second field of a control record's key."""
+
+    UNKNOWN = -1
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+def build_control_batch(
+    records: Sequence[tuple[ControlType, bytes]],
+    timestamp: int,
+    options: BatchOptions = PLAIN,
+) -> bytearray:
+    """One control batch; each value is the encoded message that belongs to its type. `timestamp` in ms."""
+    contents = [
+        Record(timestamp=timestamp, key=_KEY.pack(0, kind), value=value) for kind, value in records
+    ]
+    return build_batch(contents, replace(options, is_control=True))
+
+
+def build_end_transaction_marker(
+    control_type: ControlType, coordinator_epoch: int, timestamp: int, options: BatchOptions
+) -> bytearray:
+    """COMMIT or ABORT of the transaction of `options.producer_id` and its epoch. `timestamp` in ms."""
+    assert control_type in (ControlType.COMMIT, ControlType.ABORT), (
+        "only these two end a transaction"
+    )
+    value = _MARKER.pack(0, coordinator_epoch)
+    return build_control_batch(
+        [(control_type, value)], timestamp, replace(options, is_transactional=True)
+    )
+
+
+def read_control_type(key: bytes | memoryview | None) -> ControlType:
+    """The type in a control record's key; UNKNOWN for types of later releases, which readers pass over.
+
+    Raises InvalidRecord for a key that is too short or has a negative version.
+    """
+    if key is None or len(key) < _KEY.size:
+        raise InvalidRecord("the key of a control record needs four bytes, version and type")
+    version, number = _KEY.unpack_from(key)
+    if version < 0:
+        raise InvalidRecord(f"version {version} of a control record's key is negative")
+    try:
+        return ControlType(number)
+    except ValueError:
+        return ControlType.UNKNOWN
+
+
+def read_coordinator_epoch(value: bytes | memoryview | None) -> int:
+    """The epoch of the coordinator that wrote an end-of-transaction marker. Raises InvalidRecord."""
+    if value is None or len(value) < _MARKER.size:
+        raise InvalidRecord("the value of an end-of-transaction marker needs six bytes")
+    version, epoch = _MARKER.unpack_from(value)
+    if version < 0:
+        raise InvalidRecord(f"version {version} of an end-of-transaction marker is negative")
+    return int(epoch)
