@@ -22,28 +22,32 @@ def draw(windows: Mapping[OriginDay, OriginDelay], path: str) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import dates
+    from matplotlib import pyplot as plt
 
-    figure, axes = pyplot.subplots(figsize=(11, 5), dpi=120)
+    figure, axes = plt.subplots(figsize=(11, 5), dpi=120)
     for origin, (airport, colour) in _AIRPORTS.items():
         days = sorted(key.day_start_ms for key in windows if key.origin == origin)
         if not days:
             continue
         means = [windows[OriginDay(origin, day)].mean for day in days]
-        dates = [datetime.fromtimestamp(day / 1000, UTC) for day in days]
-        axes.plot(dates, means, color=colour, linewidth=0.6, alpha=0.35)
-        axes.plot(dates, _smoothed(means), color=colour, linewidth=2, label=f"{airport} ({origin})")
+        positions = dates.date2num([datetime.fromtimestamp(day / 1000, UTC) for day in days])
+        axes.plot(positions, means, color=colour, linewidth=0.6, alpha=0.35)
+        axes.plot(
+            positions, _smoothed(means), color=colour, linewidth=2, label=f"{airport} ({origin})"
+        )
     axes.set_title(
         "Mean departure delay from New York City, 2013", loc="left", fontsize=13, fontweight="bold"
     )
     axes.set_ylabel("minutes")
+    axes.xaxis.set_major_locator(dates.MonthLocator())
+    axes.xaxis.set_major_formatter(dates.DateFormatter("%b"))
     axes.axhline(0, color="#737373", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper right")
-    figure.autofmt_xdate()
     figure.tight_layout()
     figure.savefig(path)
-    pyplot.close(figure)
+    plt.close(figure)
 
 
 def _smoothed(values: list[float]) -> list[float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,14 +21,14 @@ class OriginDay(NamedTuple):
 
 
 class OriginDelay(NamedTuple):
-    count: int
+    flights: int
     mean: float
     worst: int
 
 
 class AirlineDelay(NamedTuple):
     airline: str
-    count: int
+    flights: int
     mean: float
 
 
@@ -95,7 +95,9 @@ def compare(wanted: Results, actual: Results) -> Verdict:
 
 
 def _differences(
-    kind: str, wanted: Mapping[object, object], actual: Mapping[object, object]
+    kind: str,
+    wanted: Mapping[Any, object],  # keys are windows or carriers; only equality and str() matter
+    actual: Mapping[Any, object],  # the same
 ) -> list[str]:
     keys = sorted({*wanted, *actual}, key=str)
     return [
