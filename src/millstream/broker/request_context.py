@@ -5,21 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from millstream.net.client_connection import ClientConnection
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.runtime import Instant
 
 if TYPE_CHECKING:  # the node imports the handlers, which import this
     from millstream.broker.node import Node
-
-
-@dataclass(frozen=True, slots=True)
-class ClientConnection:
-    """The connection a request came over. The id is unique while the process lives."""
-
-    connection_id: int
-    client_host: str
-    listener_name: str
-    principal: str = "User:ANONYMOUS"
 
 
 @dataclass(slots=True)

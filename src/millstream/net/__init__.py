@@ -1,0 +1,1 @@
+"""The asyncio edge: sockets, limits, back-pressure; bytes in, frames out. See README.md."""

@@ -1,0 +1,29 @@
+"""What one client, one address and all of them together may take from the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Every bound the edge enforces. Names follow the broker's config keys where Kafka has one."""
+
+    request_bytes_max: int = 100 * 1024 * 1024
+    """`socket.request.max.bytes`: a longer frame closes its connection."""
+    connections_max: int = 10_000
+    """`max.connections`"""
+    connections_per_host_max: int = 1_000
+    """`max.connections.per.ip`"""
+    requests_in_flight_max: int = 64
+    """Requests of one connection that were read and not answered; at the limit its socket is not read."""
+    queued_request_bytes_max: int = 256 * 1024 * 1024
+    """`queued.max.request.bytes`: unanswered requests of all connections; above it no new frame is started."""
+    unsent_bytes_max: int = 16 * 1024 * 1024
+    """Response bytes the client does not take; above it the connection's socket is not read."""
+    idle_ms: int = 600_000
+    """`connections.max.idle.ms`"""
+    frame_ms: int = 30_000
+    """A frame that was begun must be complete within this time."""
+    stalled_write_ms: int = 60_000
+    """A client that takes no byte of its responses for this long is dropped."""

@@ -1,0 +1,243 @@
+"""Listens, accepts within the limits, and watches over all connections of one node.
+
+Ports are bound early, so that a wrong port fails before anything else happens and clients that connect while the node starts
+wait in the backlog; `serve` answers them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+from collections import Counter
+from collections.abc import Coroutine
+from itertools import count
+from typing import Final
+
+from millstream.net.client_connection import ClientConnection
+from millstream.net.connection import Connection
+from millstream.net.deadline_queue import DeadlineQueue
+from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
+from millstream.net.limits import ConnectionLimits
+from millstream.net.listening_socket import open_listening_socket
+from millstream.net.request_handler import RequestHandler
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+_ACCEPTS_PER_WAKE_UP = 64
+_OUT_OF_DESCRIPTORS_PAUSE_S = 1.0
+_OUT_OF_DESCRIPTORS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+
+class SocketServer:
+    """All listeners and connections of a node. Everything runs on one loop."""
+
+    def __init__(self, handler: RequestHandler, limits: ConnectionLimits, clock: Clock) -> None:
+        self.limits = limits
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        """Shared: a read and the cutting of its frames happen in one call of one connection."""
+        self.memory_is_short = False
+        self._handler = handler
+        self._clock = clock
+        self._listeners: list[tuple[str, socket.socket]] = []
+        self._connections: set[Connection] = set()
+        self._per_host: Counter[str] = Counter()
+        self._connection_ids = count(1)
+        self._tasks: asyncio.TaskGroup | None = None
+        self._held_bytes = 0
+        self._short_of_memory: set[Connection] = set()
+        self._idle: DeadlineQueue[Connection] = DeadlineQueue(limits.idle_ms)
+        self._half_received: DeadlineQueue[Connection] = DeadlineQueue(limits.frame_ms)
+        self._stalled: DeadlineQueue[Connection] = DeadlineQueue(limits.stalled_write_ms)
+        self._new_deadline = asyncio.Event()
+        self._became_idle = asyncio.Event()
+
+    @property
+    def connection_count(self) -> int:
+        return len(self._connections)
+
+    def bind(self, listener_name: str, host: str, port: int, backlog: int) -> int:
+        """Opens a port and returns its number. Raises ConfigError with a sentence for the operator."""
+        listening = open_listening_socket(host, port, backlog)
+        self._listeners.append((listener_name, listening))
+        bound: int = listening.getsockname()[1]
+        return bound
+
+    async def serve(self) -> None:
+        """Accepts and answers until cancelled; then every connection is closed."""
+        try:
+            async with asyncio.TaskGroup() as self._tasks:
+                for name, listening in self._listeners:
+                    self._resume_accepting(name, listening)
+                await self._watch_deadlines()
+        finally:
+            self.close()
+
+    async def drain(self, timeout_s: float) -> bool:
+        """Stops accepting and waits until nothing is unanswered or unsent; False when time ran out first."""
+        self.stop_accepting()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not all(connection.is_idle for connection in self._connections):
+                    self._became_idle.clear()
+                    await self._became_idle.wait()
+                return True
+        return False
+
+    def stop_accepting(self) -> None:
+        """Closes the listening sockets; connections live on."""
+        loop = asyncio.get_running_loop()
+        for _, listening in self._listeners:
+            loop.remove_reader(listening)
+            listening.close()
+        self._listeners.clear()
+
+    def close(self) -> None:
+        """Drops everything at once."""
+        self.stop_accepting()
+        for connection in list(self._connections):
+            connection.close("the node is shutting down", logging.DEBUG)
+
+    # Accepting
+
+    def _resume_accepting(self, listener_name: str, listening: socket.socket) -> None:
+        if listening.fileno() >= 0:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listener_name, listening)
+
+    def _accept(self, listener_name: str, listening: socket.socket) -> None:
+        for _ in range(_ACCEPTS_PER_WAKE_UP):
+            try:
+                connected, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _OUT_OF_DESCRIPTORS:
+                    raise
+                self._pause_accepting(listener_name, listening, error)
+                return
+            self._admit(listener_name, connected, address)
+
+    def _pause_accepting(
+        self, listener_name: str, listening: socket.socket, error: OSError
+    ) -> None:
+        """The pending connection stays in the backlog, so the socket stays readable: without a pause we would spin."""
+        _LOGGER.warning("listener %s pauses accepting: %s", listener_name, error.strerror)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+        loop.call_later(
+            _OUT_OF_DESCRIPTORS_PAUSE_S, self._resume_accepting, listener_name, listening
+        )
+
+    def _admit(
+        self, listener_name: str, connected: socket.socket, address: tuple[str, int]
+    ) -> None:
+        host, port = address[:2]
+        refusal = self._refusal(host)
+        if refusal:
+            _LOGGER.warning("connection from %s:%d refused: %s", host, port, refusal)
+            connected.close()
+            return
+        connected.setblocking(False)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        peer = ClientConnection(next(self._connection_ids), host, port, listener_name)
+        connection = Connection(connected, peer, self._handler, self)
+        self._connections.add(connection)
+        self._per_host[host] += 1
+        self.was_active(connection)
+
+    def _refusal(self, host: str) -> str | None:
+        if len(self._connections) >= self.limits.connections_max:
+            return f"max.connections={self.limits.connections_max} reached"
+        if self._per_host[host] >= self.limits.connections_per_host_max:
+            return f"max.connections.per.ip={self.limits.connections_per_host_max} reached"
+        return None
+
+    # What connections report (net.connection.ConnectionOwner)
+
+    def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        assert self._tasks is not None, "a connection was accepted before serve() began"
+        return self._tasks.create_task(work)
+
+    def was_active(self, connection: Connection) -> None:
+        now_ms = self._clock.now().monotonic_ms
+        if not self._idle:
+            self._new_deadline.set()
+        self._idle.touch(connection, now_ms)
+        if connection.is_between_frames:
+            self._half_received.discard(connection)
+        else:
+            self._begin(self._half_received, connection, now_ms)
+
+    def writes_stalled(self, connection: Connection) -> None:
+        self._begin(self._stalled, connection, self._clock.now().monotonic_ms)
+
+    def writes_moved(self, connection: Connection) -> None:
+        self._stalled.discard(connection)
+
+    def became_idle(self) -> None:
+        self._became_idle.set()
+
+    def hold_bytes(self, change: int) -> None:
+        self._held_bytes += change
+        short = self._held_bytes >= self.limits.queued_request_bytes_max
+        if short == self.memory_is_short:
+            return
+        self.memory_is_short = short
+        if not short:
+            resumed, self._short_of_memory = self._short_of_memory, set()
+            for connection in resumed:
+                connection.resume_reading()
+
+    def wait_for_memory(self, connection: Connection) -> None:
+        self._short_of_memory.add(connection)
+
+    def closed(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        self._short_of_memory.discard(connection)
+        for queue in (self._idle, self._half_received, self._stalled):
+            queue.discard(connection)
+        host = connection.peer.client_host
+        self._per_host[host] -= 1
+        if not self._per_host[host]:
+            del self._per_host[host]
+        self._became_idle.set()
+
+    # Deadlines
+
+    def _begin(self, queue: DeadlineQueue[Connection], connection: Connection, now_ms: int) -> None:
+        if not queue:
+            self._new_deadline.set()
+        queue.begin(connection, now_ms)
+
+    async def _watch_deadlines(self) -> None:
+        while True:
+            self._new_deadline.clear()
+            now_ms = self._clock.now().monotonic_ms
+            self._close_expired(now_ms)
+            deadlines = [
+                deadline
+                for queue in (self._idle, self._half_received, self._stalled)
+                if (deadline := queue.next_deadline_ms()) is not None
+            ]
+            wait_s = (min(deadlines) - now_ms) / 1000 if deadlines else None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._new_deadline.wait()
+
+    def _close_expired(self, now_ms: int) -> None:
+        for connection in self._half_received.take_expired(now_ms):
+            connection.close(
+                f"a request was not complete after {self.limits.frame_ms} ms", logging.WARNING
+            )
+        for connection in self._stalled.take_expired(now_ms):
+            connection.close(
+                f"the client took no byte for {self.limits.stalled_write_ms} ms", logging.WARNING
+            )
+        for connection in self._idle.take_expired(now_ms):
+            if connection.is_idle:
+                connection.close(f"idle for {self.limits.idle_ms} ms", logging.INFO)
+            else:
+                self._idle.touch(connection, now_ms)

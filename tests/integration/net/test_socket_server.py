@@ -1,0 +1,323 @@
+"""The edge with real sockets and a handler that answers what the test tells it to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import struct
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from millstream.errors import ConfigError, MalformedMessage
+from millstream.net.client_connection import ClientConnection
+from millstream.net.limits import ConnectionLimits
+from millstream.net.request_handler import Response
+from millstream.net.socket_server import SocketServer
+from millstream.runtime import File
+from millstream.runtime.system import SystemClock, SystemFileSystem
+
+WAIT_S = 5
+
+
+def framed(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+@dataclass
+class Script:
+    """Echoes. `wait...` is answered when released, `w+...` too but overlapping, `bad` breaks the protocol, `none` is silent."""
+
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    started: list[bytes] = field(default_factory=list)
+    cancelled: int = 0
+    responses: dict[bytes, Response] = field(default_factory=dict)
+
+    def may_overlap(self, frame: memoryview) -> bool:
+        return frame[:2] == b"w+"
+
+    def handle(
+        self, frame: memoryview, connection: ClientConnection
+    ) -> Response | Awaitable[Response | None] | None:
+        body = bytes(frame)
+        self.started.append(body)
+        if body == b"bad":
+            raise MalformedMessage("bad on purpose", message="Test", version=0, field="x", offset=0)
+        if body == b"none":
+            return None
+        if body.startswith((b"wait", b"w+")):
+            return self._wait(body)
+        return self.responses.get(body, [framed(body)])
+
+    async def _wait(self, body: bytes) -> Response:
+        try:
+            await self.released.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return [framed(body)]
+
+
+@dataclass
+class Stretch:
+    file: File
+    position: int
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def read(self) -> bytes:
+        return self.file.read_at(self.position, self.length)
+
+
+@dataclass
+class Client:
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+    def send(self, *bodies: bytes) -> None:
+        self.writer.write(b"".join(map(framed, bodies)))
+
+    async def read(self) -> bytes:
+        async with asyncio.timeout(WAIT_S):
+            (size,) = struct.unpack(">i", await self.reader.readexactly(4))
+            return await self.reader.readexactly(size)
+
+    async def at_end(self) -> bool:
+        """The server closed the connection."""
+        async with asyncio.timeout(WAIT_S):
+            try:
+                return await self.reader.read(1) == b""
+            except ConnectionError:
+                return True
+
+
+@dataclass
+class Edge:
+    server: SocketServer
+    port: int
+    script: Script
+    clients: list[Client] = field(default_factory=list)
+
+    async def connect(self) -> Client:
+        client = Client(*await asyncio.open_connection("127.0.0.1", self.port))
+        self.clients.append(client)
+        return client
+
+
+@contextlib.asynccontextmanager
+async def edge(limits: ConnectionLimits | None = None) -> AsyncIterator[Edge]:
+    script = Script()
+    server = SocketServer(script, limits or ConnectionLimits(), SystemClock())
+    running = Edge(server, server.bind("TEST", "127.0.0.1", 0, 50), script)
+    async with asyncio.TaskGroup() as tasks:
+        serving = tasks.create_task(server.serve())
+        yield running
+        serving.cancel()
+    for client in running.clients:
+        client.writer.close()
+
+
+async def test_requests_of_one_read_are_answered_in_order() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"one", b"none", b"two")
+        assert [await client.read(), await client.read()] == [b"one", b"two"]
+
+
+async def test_a_request_is_not_started_while_an_earlier_one_waits() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"wait", b"next")
+        await asyncio.sleep(0.05)
+        assert running.script.started == [b"wait"]
+        running.script.released.set()
+        assert [await client.read(), await client.read()] == [b"wait", b"next"]
+
+
+async def test_overlapping_requests_start_at_once_and_are_answered_in_order() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"w+1", b"w+2", b"other", b"w+3")
+        await asyncio.sleep(0.05)
+        assert running.script.started == [b"w+1", b"w+2"]
+        running.script.released.set()
+        assert [await client.read() for _ in range(4)] == [b"w+1", b"w+2", b"other", b"w+3"]
+
+
+async def test_broken_protocol_closes_that_connection_with_one_log_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with edge() as running:
+        good, bad = await running.connect(), await running.connect()
+        with caplog.at_level(logging.INFO, "millstream.net"):
+            bad.send(b"bad", b"never")
+            assert await bad.at_end()
+        good.send(b"fine")
+        assert await good.read() == b"fine"
+        assert len(caplog.records) == 1
+        assert "bad on purpose" in caplog.text
+        assert running.script.started == [b"bad", b"fine"]
+
+
+async def test_a_frame_above_the_limit_closes_the_connection() -> None:
+    async with edge(ConnectionLimits(request_bytes_max=100)) as running:
+        client = await running.connect()
+        client.send(b"x" * 100)
+        assert await client.read() == b"x" * 100
+        client.send(b"x" * 101)
+        assert await client.at_end()
+
+
+async def test_a_waiting_request_is_cancelled_when_its_client_goes() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"wait")
+        await asyncio.sleep(0.05)
+        client.writer.close()
+        await asyncio.sleep(0.05)
+        assert running.script.cancelled == 1
+        assert running.server.connection_count == 0
+
+
+async def test_a_connection_with_too_many_unanswered_requests_is_not_read() -> None:
+    async with edge(ConnectionLimits(requests_in_flight_max=3)) as running:
+        client = await running.connect()
+        for _ in range(3):
+            client.send(b"w+")
+            await asyncio.sleep(0.02)
+        client.send(b"w+ fourth")
+        await asyncio.sleep(0.05)
+        assert len(running.script.started) == 3
+        running.script.released.set()
+        assert [await client.read() for _ in range(4)][-1] == b"w+ fourth"
+
+
+async def test_no_new_frame_is_read_while_unanswered_requests_hold_too_much_memory() -> None:
+    async with edge(ConnectionLimits(queued_request_bytes_max=1000)) as running:
+        greedy, other = await running.connect(), await running.connect()
+        other.send(b"hello")
+        assert await other.read() == b"hello"
+        greedy.send(b"wait" + b"x" * 1000)
+        await asyncio.sleep(0.05)
+        other.send(b"hello again")
+        await asyncio.sleep(0.05)
+        assert running.script.started[-1].startswith(b"wait")
+        running.script.released.set()
+        assert await other.read() == b"hello again"
+        assert len(await greedy.read()) == 1004
+
+
+async def test_a_client_that_takes_no_responses_is_not_read_and_then_dropped() -> None:
+    limits = ConnectionLimits(unsent_bytes_max=1 << 20, stalled_write_ms=300)
+    async with edge(limits) as running:
+        running.script.responses[b"big"] = [framed(bytes(4 << 20))]
+        client = await running.connect()
+        for _ in range(50):
+            client.send(b"big")
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.1)
+        assert len(running.script.started) < 50
+        async with asyncio.timeout(WAIT_S):
+            while running.server.connection_count:
+                await asyncio.sleep(0.05)
+
+
+async def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
+    async with edge(ConnectionLimits(idle_ms=200)) as running:
+        idle, busy = await running.connect(), await running.connect()
+        busy.send(b"wait")
+        assert await idle.at_end()
+        running.script.released.set()
+        assert await busy.read() == b"wait"
+
+
+async def test_a_frame_that_never_completes_closes_its_connection() -> None:
+    async with edge(ConnectionLimits(frame_ms=200)) as running:
+        client = await running.connect()
+        client.writer.write(b"\x00\x00\x00\x10half")
+        assert await client.at_end()
+
+
+async def test_connections_beyond_the_limits_are_refused() -> None:
+    async with edge(ConnectionLimits(connections_per_host_max=1)) as running:
+        first = await running.connect()
+        first.send(b"a")
+        assert await first.read() == b"a"
+        assert await (await running.connect()).at_end()
+        first.writer.close()
+        await asyncio.sleep(0.05)
+        third = await running.connect()
+        third.send(b"c")
+        assert await third.read() == b"c"
+
+
+async def test_long_stretches_of_a_file_arrive_whole_with_a_slow_reader(tmp_path: Path) -> None:
+    content = os.urandom(24 << 20)
+    path = tmp_path / "log"
+    path.write_bytes(content)
+    file = SystemFileSystem().open_read_only(str(path))
+
+    async with edge() as running:
+        lengths = (20 << 20, 5, 100_000)
+        head = struct.pack(">i", sum(lengths) + 6)
+        stretches = [Stretch(file, 1000 * n, length) for n, length in enumerate(lengths)]
+        running.script.responses[b"file"] = [
+            head,
+            b"ab",
+            stretches[0],
+            b"cd",
+            stretches[1],
+            stretches[2],
+            b"ef",
+        ]
+        client = await running.connect()
+        client.send(b"file", b"after")
+        await asyncio.sleep(0.1)
+        body = await client.read()
+        parts = [content[s.position : s.position + s.length] for s in stretches]
+        assert body == b"ab" + parts[0] + b"cd" + parts[1] + parts[2] + b"ef"
+        assert await client.read() == b"after"
+    file.close()
+
+
+async def test_draining_waits_for_answers_and_refuses_newcomers() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"wait")
+        await asyncio.sleep(0.05)
+        assert not await running.server.drain(0.05)
+        with pytest.raises(ConnectionRefusedError):
+            await running.connect()
+        running.script.released.set()
+        assert await running.server.drain(WAIT_S)
+        assert await client.read() == b"wait"
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "sentence"),
+    [
+        ("127.0.0.1", 70_000, "port 70000 is out of range"),
+        ("127.0.0.1", -1, "port -1 is out of range"),
+        ("192.0.2.77", 0, "this machine has no such address"),
+        ("no.such.host.invalid", 0, "give an address of this machine"),
+    ],
+)
+async def test_a_port_that_cannot_be_had_is_named(host: str, port: int, sentence: str) -> None:
+    server = SocketServer(Script(), ConnectionLimits(), SystemClock())
+    with pytest.raises(ConfigError, match=sentence):
+        server.bind("TEST", host, port, 50)
+
+
+async def test_a_busy_port_is_named() -> None:
+    first = SocketServer(Script(), replace(ConnectionLimits(), idle_ms=1), SystemClock())
+    port = first.bind("TEST", "127.0.0.1", 0, 50)
+    second = SocketServer(Script(), ConnectionLimits(), SystemClock())
+    with pytest.raises(ConfigError, match=f"127.0.0.1:{port}: another process uses that port"):
+        second.bind("TEST", "127.0.0.1", port, 50)
+    first.close()

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.errors import MalformedMessage
+from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES, FrameReceiver
+
+LIMIT = 10_000_000
+
+
+def framed(*bodies: bytes) -> bytes:
+    return b"".join(struct.pack(">i", len(body)) + body for body in bodies)
+
+
+def receiver(limit: int = LIMIT, shared_bytes: int = 256) -> FrameReceiver:
+    return FrameReceiver(memoryview(bytearray(shared_bytes)), limit)
+
+
+def feed(into: FrameReceiver, data: bytes, read_bytes: int = 1 << 30) -> list[bytes]:
+    """Delivers `data` in reads of at most `read_bytes`, as a socket would."""
+    frames = []
+    while data:
+        target = into.target()
+        count = min(len(data), len(target), read_bytes)
+        target[:count] = data[:count]
+        del target
+        frames += [bytes(frame) for frame in into.received(count)]
+        data = data[count:]
+    return frames
+
+
+def test_several_short_frames_of_one_read_are_cut_apart() -> None:
+    assert feed(receiver(), framed(b"one", b"", b"three")) == [b"one", b"", b"three"]
+
+
+@given(
+    bodies=st.lists(st.binary(max_size=700), max_size=8),
+    read_bytes=st.integers(1, 400),
+    shared_bytes=st.integers(4, 300),
+)
+def test_frames_do_not_depend_on_how_the_stream_is_cut(
+    bodies: list[bytes], read_bytes: int, shared_bytes: int
+) -> None:
+    assert feed(receiver(shared_bytes=shared_bytes), framed(*bodies), read_bytes) == bodies
+
+
+def test_a_long_frame_is_received_where_it_stays() -> None:
+    body = bytes(range(256)) * 1000
+    into = receiver()
+    first = framed(body)[:100]
+    into.target()[:100] = first
+    assert list(into.received(100)) == []
+    rest = into.target()
+    assert len(rest) == RECEIVE_BUFFER_BYTES - 96  # trust grows with what has arrived
+    assert feed(into, framed(body)[100:]) == [body]
+
+
+def test_frames_are_writable_and_do_not_share_memory_with_later_reads() -> None:
+    into = receiver()
+    into.target()[:7] = framed(b"abc")
+    (first,) = into.received(7)
+    first[0] = ord("x")
+    feed(into, framed(b"zzz"))
+    assert bytes(first) == b"xbc"
+
+
+def test_a_claimed_size_alone_allocates_little() -> None:
+    into = receiver(limit=100 * 1024 * 1024)
+    into.target()[:5] = struct.pack(">i", 100 * 1024 * 1024) + b"a"
+    assert list(into.received(5)) == []
+    assert len(into.target()) < RECEIVE_BUFFER_BYTES
+    assert into.expected_bytes == 100 * 1024 * 1024
+
+
+def test_it_is_between_frames_only_when_nothing_is_half_received() -> None:
+    into = receiver()
+    assert into.between_frames
+    feed(into, b"\x00")
+    assert not into.between_frames
+    feed(into, b"\x00\x00\x02a")
+    assert not into.between_frames
+    feed(into, b"b")
+    assert into.between_frames
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 101, 2**31 - 1])
+def test_an_impossible_size_is_refused_before_anything_is_allocated(size: int) -> None:
+    with pytest.raises(MalformedMessage, match=f"frame of {size} bytes, allowed are 0 to 100"):
+        feed(receiver(limit=100), struct.pack(">i", size) + b"rest")
+
+
+def test_frames_before_an_impossible_size_are_still_delivered() -> None:
+    into = receiver(limit=100)
+    data = framed(b"good") + struct.pack(">i", -5)
+    into.target()[: len(data)] = data
+    frames = into.received(len(data))
+    assert bytes(next(frames)) == b"good"
+    with pytest.raises(MalformedMessage):
+        next(frames)
+
+
+@pytest.mark.parametrize(
+    ("first_bytes", "hint"),
+    [(b"GET / HTTP/1.1", "look like HTTP"), (b"\x16\x03\x01\x02\x00", "TLS hello")],
+)
+def test_well_known_strangers_are_named(first_bytes: bytes, hint: str) -> None:
+    with pytest.raises(MalformedMessage, match=hint):
+        feed(receiver(), first_bytes)
