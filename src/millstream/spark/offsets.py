@@ -1,0 +1,97 @@
+"""Offsets of a streaming query: their JSON form in Spark's offset log, and how much a micro-batch may read.
+
+Pure: no Spark, no network. The JSON form carries a version, because a checkpoint outlives the code that wrote it:
+
+    {"v": 1, "offsets": {"flights": {"0": 1200, "1": 1187}}}
+
+An offset is the next one to read, as everywhere in Kafka. The engine stores what it is given and checks nothing, so
+`advanced` never lets an end fall behind its start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from millstream.errors import ConfigError
+from millstream.model import Offset, TopicPartition
+
+VERSION: Final = 1
+
+Offsets = Mapping[TopicPartition, Offset]
+
+
+def to_json(offsets: Offsets) -> dict[str, Any]:  # JSON, nested as above
+    topics: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        topics.setdefault(topic, {})[str(partition)] = offset
+    return {"v": VERSION, "offsets": topics}
+
+
+def from_json(document: Mapping[str, Any]) -> dict[TopicPartition, Offset]:  # JSON, nested as above
+    """Raises ConfigError on a version this release does not know, and on anything that is not such a document."""
+    version = document.get("v")
+    if version != VERSION:
+        raise ConfigError(
+            f"the checkpoint holds offsets of version {version!r}, this release reads version {VERSION}: "
+            "use the release that wrote it, or start with a new checkpoint"
+        )
+    return partition_offsets(document.get("offsets"))
+
+
+def partition_offsets(document: object) -> dict[TopicPartition, Offset]:
+    """`{"topic": {"0": 12}}`, the form users write in `startingOffsets`, to offsets. Raises ConfigError."""
+    offsets: dict[TopicPartition, Offset] = {}
+    try:
+        for topic, partitions in _mapping(document).items():
+            for partition, offset in _mapping(partitions).items():
+                offsets[TopicPartition(str(topic), int(partition))] = Offset(int(offset))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f'offsets must look like {{"topic": {{"0": 12}}}}, not {document!r}'
+        ) from error
+    return offsets
+
+
+def _mapping(document: object) -> Mapping[str, Any]:  # JSON
+    if not isinstance(document, Mapping):
+        raise TypeError("not a mapping")
+    return document
+
+
+def advanced(start: Offsets, end: Offsets) -> dict[TopicPartition, Offset]:
+    """`end` for every known partition, never behind `start`; a partition that `end` lacks stays where it is."""
+    return {
+        partition: Offset(max(start.get(partition, Offset(0)), end.get(partition, Offset(-1))))
+        for partition in {*start, *end}
+    }
+
+
+def admitted(
+    start: Offsets, available: Offsets, records_max: int | None
+) -> dict[TopicPartition, Offset]:
+    """How far a micro-batch of at most `records_max` records reads: a fair share for each partition.
+
+    The share is max-min fair: partitions with a small backlog are read to their end, and what they leave is shared by the
+    others. So a table of twelve rows beside a stream of millions is complete in the first batch, as a join needs it,
+    where a share proportional to the backlog would spread it over all of them.
+    Every partition with a backlog gets at least one record, whatever the limit.
+    """
+    end = advanced(start, available)
+    if records_max is None:
+        return end
+    backlog = {
+        partition: size
+        for partition in end
+        if (size := end[partition] - start.get(partition, Offset(0))) > 0
+    }
+    remaining = records_max
+    for count, partition in enumerate(sorted(backlog, key=lambda p: (backlog[p], p))):
+        share = max(1, min(backlog[partition], remaining // (len(backlog) - count)))
+        end[partition] = Offset(start.get(partition, Offset(0)) + share)
+        remaining = max(0, remaining - share)
+    return end
+
+
+def record_count(start: Offsets, end: Offsets) -> int:
+    return sum(max(0, end[p] - start.get(p, Offset(0))) for p in end)
