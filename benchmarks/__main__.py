@@ -1,0 +1,47 @@
+"""`make bench`, or `python -m benchmarks NAME...`: runs the benchmarks one after another, each in a fresh process.
+
+Every benchmark measures us and a peer in the same run, A B A B, and prints ratios: absolute figures depend on the machine.
+The peers are Python packages of requirements/dev.txt. With MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT (and
+MILLSTREAM_KAFKA_PID for its processor time) `broker` and `clients` measure an Apache Kafka beside us as well.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+BENCHMARKS = {
+    "codec": "messages to bytes and back, against kio and kafka-python",
+    "records": "record batches to Arrow and back, compiled and interpreted",
+    "log": "append to and read from a partition log",
+    "broker": "raw produce and fetch frames, against Apache Kafka when one is given",
+    "clients": "produce and consume, against confluent-kafka, aiokafka and kafka-python",
+    "streams": "operators on the kernel",
+    "pipeline": "topic to topic on Apache Spark",
+}
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(
+            f"no benchmark named {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}",
+            file=sys.stderr,
+        )
+        return 2
+    failed = []
+    for name in names or BENCHMARKS:
+        print(f"\n=== {name}: {BENCHMARKS[name]}", flush=True)
+        start = time.monotonic()
+        done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False)
+        print(f"--- {name}: {time.monotonic() - start:.0f} s", flush=True)
+        if done.returncode != 0:
+            failed.append(name)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
