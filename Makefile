@@ -33,7 +33,7 @@ codegen: setup-dev  ## rewrite the generated modules from their tables
 	@$(PYTHON_BIN) -m codegen
 
 docs: setup-dev  ## rewrite the generated pages of docs/
-	@$(PYTHON_BIN) -m codegen docs
+	@$(PYTHON_BIN) -m codegen.docs
 
 oracle: setup-dev  ## tests that need Kafka's own tools (MILLSTREAM_KAFKA_CLASSPATH)
 	@$(PYTHON_BIN) -m pytest -m oracle
