@@ -6,23 +6,26 @@ import sys
 from pathlib import Path
 
 from codegen import errors
+from codegen.messages import outputs as messages
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def outputs() -> dict[Path, str]:
-    return {ROOT / "src/millstream/errors.py": errors.render()}
+    generated = ROOT / "src/millstream/protocol/generated"
+    return {ROOT / "src/millstream/errors.py": errors.render(), **messages.outputs(generated)}
 
 
 def main(arguments: list[str]) -> int:
-    stale = [path for path, text in outputs().items() if not path.exists() or path.read_text() != text]
+    texts = outputs()
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in arguments:
         for path in stale:
             print(f"stale: {path.relative_to(ROOT)} (run `make codegen`)")
         return 1 if stale else 0
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(outputs()[path])
+        path.write_text(texts[path])
         print(f"wrote {path.relative_to(ROOT)}")
     return 0
 

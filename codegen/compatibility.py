@@ -1,0 +1,61 @@
+"""Writes docs/compatibility.md from the broker's registry: what is served, in which versions, and what is not and why."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+
+from codegen.skipped_apis import SKIPPED
+from millstream.broker.registry import HANDLERS, Handler
+from millstream.protocol.api import VERSIONS, ApiKey
+
+_HEADER = """# Compatibility with Apache Kafka 4.3
+
+Written by `make docs` from the broker's registry. An API that is not served is not announced in ApiVersions, so a client
+finds out before it depends on it.
+
+{served} of {total} APIs are served.
+
+| key | API | Kafka 4.3 | Millstream | what it does here |
+|--:|---|---|---|---|
+"""
+
+_NOTES = """
+## Limits of what is served
+
+{notes}
+"""
+
+
+def render() -> str:
+    rows, notes = [], []
+    for key, versions in sorted(VERSIONS.items()):
+        name = api_name(key)
+        handler = HANDLERS.get(key)
+        kafka = _range(versions.lowest, versions.highest)
+        if handler is None:
+            rows.append(f"| {key.value} | {name} | {kafka} | – | {SKIPPED[key]} |")
+            continue
+        summary, limits = _described(handler)
+        rows.append(f"| {key.value} | {name} | {kafka} | {_range(handler.api.lowest, handler.api.highest)} | {summary} |")
+        if limits:
+            notes.append(f"**{name}.** {limits}")
+    text = _HEADER.format(served=len(HANDLERS), total=len(VERSIONS)) + "\n".join(rows) + "\n"
+    return text + (_NOTES.format(notes="\n\n".join(notes)) if notes else "")
+
+
+def api_name(key: ApiKey) -> str:
+    return "".join(word.capitalize() for word in key.name.split("_"))
+
+
+def _range(lowest: int, highest: int) -> str:
+    return str(lowest) if lowest == highest else f"{lowest}–{highest}"
+
+
+def _described(handler: Handler) -> tuple[str, str]:
+    """The sentence and the "Not supported" paragraph of the handler module's docstring."""
+    module = sys.modules[handler.handle.__module__]
+    paragraphs = [" ".join(part.split()) for part in (inspect.getdoc(module) or "").split("\n\n")]
+    _, _, sentence = paragraphs[0].partition(": ")
+    limits = [part for part in paragraphs if part.startswith("Not supported")]
+    return sentence or paragraphs[0], " ".join(limits)

@@ -1,0 +1,1 @@
+"""Writes src/millstream/protocol/generated from the tables in codegen/schemas."""

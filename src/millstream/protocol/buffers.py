@@ -1,0 +1,63 @@
+"""Where encoders write: a `bytearray`, or a `FrameBuffer` that leaves large payloads out of it.
+
+Owns the rule when a payload is copied and when it is spliced. Must not know messages or sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Protocol, runtime_checkable
+
+SPLICE_BYTES_MIN: Final = 4096
+"""Payloads of this size and more are not copied into a frame. Below it one more buffer costs more than the copy."""
+
+
+@runtime_checkable
+class Splice(Protocol):
+    """A payload that is sent from where it lies, such as a range of a file."""
+
+    def __len__(self) -> int: ...
+
+    def read(self) -> bytes:
+        """The whole payload as bytes, for writers that cannot splice."""
+
+
+Records = bytes | bytearray | memoryview | Splice
+"""The value of a field of type `records`: opaque batches, never looked into by the codec."""
+
+
+class FrameBuffer(bytearray):
+    """A frame under construction. Each splice is (position in this buffer that it stands before, payload)."""
+
+    __slots__ = ("splices",)
+
+    def __init__(self, data: bytes | bytearray = b"") -> None:
+        super().__init__(data)
+        self.splices: list[tuple[int, memoryview | Splice]] = []
+
+    def frame_bytes(self) -> int:
+        """Length of the frame with its splices."""
+        return len(self) + sum(len(payload) for _, payload in self.splices)
+
+    def pieces(self) -> Iterator[memoryview | Splice]:
+        """The frame in order: stretches of this buffer, and the splices between them."""
+        view = memoryview(self)
+        start = 0
+        for position, payload in self.splices:
+            if position > start:
+                yield view[start:position]
+            yield payload
+            start = position
+        if start < len(view):
+            yield view[start:]
+
+
+def append_records(out: bytearray, records: Records) -> None:
+    """Adds `records` to `out`; large ones become splices where `out` is a FrameBuffer."""
+    if isinstance(out, FrameBuffer) and len(records) >= SPLICE_BYTES_MIN:
+        payload = memoryview(records) if isinstance(records, bytes | bytearray) else records
+        out.splices.append((len(out), payload))
+    elif isinstance(records, bytes | bytearray | memoryview):
+        out += records
+    else:
+        out += records.read()

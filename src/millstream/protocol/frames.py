@@ -1,0 +1,106 @@
+"""Requests and responses as they stand on a connection: size, header, body.
+
+Owns which header version goes with what, and the size prefix. Must not know sockets, nor what the messages mean.
+Frames are given out as pieces to be written in order, so that large records are never copied.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Final
+
+from millstream.errors import MalformedMessage, UnsupportedVersion
+from millstream.protocol.api import (
+    VERSIONS,
+    ApiKey,
+    Message,
+    request_class,
+    request_header_version,
+    response_class,
+    response_header_version,
+)
+from millstream.protocol.buffers import FrameBuffer, Splice
+from millstream.protocol.generated.headers import RequestHeader, ResponseHeader
+
+Piece = bytearray | memoryview | Splice
+
+_SIZE: Final = Struct(">i")
+_KEY_AND_VERSION: Final = Struct(">hh")
+
+
+class UnsupportedRequest(UnsupportedVersion):
+    """A request of an API version that does not exist. `header` is what could be read, to be able to answer."""
+
+    def __init__(self, header: RequestHeader) -> None:
+        super().__init__(f"no version {header.request_api_version} of API {header.request_api_key}")
+        self.header = header
+
+
+def encode_request(
+    key: ApiKey, version: int, correlation_id: int, client_id: str | None, message: Message
+) -> list[Piece]:
+    """The frame of a request, size prefix included. Raises EncodeError and UnsupportedVersion."""
+    out = FrameBuffer(bytes(_SIZE.size))
+    header = RequestHeader(key, version, correlation_id, client_id)
+    header.encode(out, request_header_version(key, version))
+    message.encode(out, version)
+    return _finish(out)
+
+
+def encode_response(key: ApiKey, version: int, correlation_id: int, message: Message) -> list[Piece]:
+    """The frame of a response, size prefix included. Raises EncodeError and UnsupportedVersion."""
+    out = FrameBuffer(bytes(_SIZE.size))
+    ResponseHeader(correlation_id).encode(out, response_header_version(key, version))
+    message.encode(out, version)
+    return _finish(out)
+
+
+def decode_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
+    """The header of a request without its size prefix, and where the body starts.
+
+    A version newer than any we know is read as flexible, as Kafka does: ApiVersions must be answered even then.
+    Raises MalformedMessage, and UnsupportedVersion for an unknown API.
+    """
+    if len(frame) < _KEY_AND_VERSION.size:
+        raise MalformedMessage(
+            f"a request of {len(frame)} bytes has no room for its API key and version",
+            message="RequestHeader",
+            field="request_api_key",
+            offset=0,
+        )
+    number, version = _KEY_AND_VERSION.unpack_from(frame)
+    try:
+        key = ApiKey(number)
+    except ValueError:
+        raise UnsupportedVersion(f"no API has key {number}") from None
+    return RequestHeader.decode(frame, 0, request_header_version(key, version))
+
+
+def decode_request(frame: memoryview) -> tuple[RequestHeader, Message]:
+    """A request without its size prefix. Bytes behind the body are ignored, as Kafka does.
+
+    Raises MalformedMessage; UnsupportedVersion for an unknown API; UnsupportedRequest for an unknown version.
+    """
+    header, at = decode_request_header(frame)
+    key = ApiKey(header.request_api_key)
+    if not VERSIONS[key].supports(header.request_api_version):
+        raise UnsupportedRequest(header)
+    message, _ = request_class(key).decode(frame, at, header.request_api_version)
+    return header, message
+
+
+def decode_response_header(key: ApiKey, version: int, frame: memoryview) -> tuple[ResponseHeader, int]:
+    """The header of a response without its size prefix, and where the body starts. Raises MalformedMessage."""
+    return ResponseHeader.decode(frame, 0, response_header_version(key, version))
+
+
+def decode_response(key: ApiKey, version: int, frame: memoryview) -> tuple[int, Message]:
+    """(correlation id, message) of a response without its size prefix. Raises MalformedMessage."""
+    header, at = decode_response_header(key, version, frame)
+    message, _ = response_class(key).decode(frame, at, version)
+    return header.correlation_id, message
+
+
+def _finish(out: FrameBuffer) -> list[Piece]:
+    _SIZE.pack_into(out, 0, out.frame_bytes() - _SIZE.size)
+    return list(out.pieces()) if out.splices else [out]

@@ -1,0 +1,385 @@
+"""AssignReplicasToDirs, API key 73, versions 0-0: request and response.
+
+Written by `make codegen` from codegen/schemas/assign_replicas_to_dirs.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar, Final, Self
+
+from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.reading import READ_FAILURES, count_refused, past_end, read_length
+from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
+from millstream.protocol.writing import WRITE_FAILURES, write_length
+
+_S_INT32: Final = Struct(">i")
+_S_INT32_BYTE: Final = Struct(">iB")
+_S_INT32_INT16: Final = Struct(">ih")
+_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S_INT32_INT64: Final = Struct(">iq")
+_S_INT32_INT64_BYTE: Final = Struct(">iqB")
+_S_UUID: Final = Struct(">16s")
+_S_UUID_BYTE: Final = Struct(">16sB")
+_new: Final = object.__new__
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsRequestPartitionData:
+    partition_index: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsRequestTopicData:
+    topic_id: Uuid = ZERO_UUID
+    partitions: list[AssignReplicasToDirsRequestPartitionData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsRequestDirectoryData:
+    id: Uuid = ZERO_UUID
+    topics: list[AssignReplicasToDirsRequestTopicData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsRequest:
+    broker_id: int = 0
+    broker_epoch: int = -1
+    directories: list[AssignReplicasToDirsRequestDirectoryData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 73
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_INT32_INT64.pack(item.broker_id, item.broker_epoch)
+            write_length(out, len(item.directories))
+            _write_assign_replicas_to_dirs_request_directory_data(out, item.directories, version)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.broker_id, item.broker_epoch, n = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            at += 13
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 18 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.directories, at = _read_assign_replicas_to_dirs_request_directory_data(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.unknown_tagged_fields = ()
+            if tags:
+                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsResponsePartitionData:
+    partition_index: int = 0
+    error_code: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsResponseTopicData:
+    topic_id: Uuid = ZERO_UUID
+    partitions: list[AssignReplicasToDirsResponsePartitionData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsResponseDirectoryData:
+    id: Uuid = ZERO_UUID
+    topics: list[AssignReplicasToDirsResponseTopicData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class AssignReplicasToDirsResponse:
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    directories: list[AssignReplicasToDirsResponseDirectoryData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 73
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
+            write_length(out, len(item.directories))
+            _write_assign_replicas_to_dirs_response_directory_data(out, item.directories, version)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            at += 7
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 18 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.directories, at = _read_assign_replicas_to_dirs_response_directory_data(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.unknown_tagged_fields = ()
+            if tags:
+                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+def _read_assign_replicas_to_dirs_request_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsRequestPartitionData], int]:
+    items: list[AssignReplicasToDirsRequestPartitionData] = []
+    for _ in range(count):
+        item = _new(AssignReplicasToDirsRequestPartitionData)
+        item.partition_index, tags = _S_INT32_BYTE.unpack_from(data, at)
+        at += 5
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_assign_replicas_to_dirs_request_partition_data(out: bytearray, items: Iterable[AssignReplicasToDirsRequestPartitionData], version: int) -> None:
+    for item in items:
+        out += _S_INT32.pack(item.partition_index)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_request_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsRequestTopicData], int]:
+    limit = len(data)
+    items: list[AssignReplicasToDirsRequestTopicData] = []
+    for _ in range(count):
+        item = _new(AssignReplicasToDirsRequestTopicData)
+        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
+        at += 17
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 5 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_assign_replicas_to_dirs_request_partition_data(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_assign_replicas_to_dirs_request_topic_data(out: bytearray, items: Iterable[AssignReplicasToDirsRequestTopicData], version: int) -> None:
+    for item in items:
+        out += _S_UUID.pack(item.topic_id)
+        write_length(out, len(item.partitions))
+        _write_assign_replicas_to_dirs_request_partition_data(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_request_directory_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsRequestDirectoryData], int]:
+    limit = len(data)
+    items: list[AssignReplicasToDirsRequestDirectoryData] = []
+    for _ in range(count):
+        item = _new(AssignReplicasToDirsRequestDirectoryData)
+        item.id, n = _S_UUID_BYTE.unpack_from(data, at)
+        at += 17
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 18 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.topics, at = _read_assign_replicas_to_dirs_request_topic_data(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_assign_replicas_to_dirs_request_directory_data(out: bytearray, items: Iterable[AssignReplicasToDirsRequestDirectoryData], version: int) -> None:
+    for item in items:
+        out += _S_UUID.pack(item.id)
+        write_length(out, len(item.topics))
+        _write_assign_replicas_to_dirs_request_topic_data(out, item.topics, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_response_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsResponsePartitionData], int]:
+    items: list[AssignReplicasToDirsResponsePartitionData] = []
+    for _ in range(count):
+        item = _new(AssignReplicasToDirsResponsePartitionData)
+        item.partition_index, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+        at += 7
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_assign_replicas_to_dirs_response_partition_data(out: bytearray, items: Iterable[AssignReplicasToDirsResponsePartitionData], version: int) -> None:
+    for item in items:
+        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_response_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsResponseTopicData], int]:
+    limit = len(data)
+    items: list[AssignReplicasToDirsResponseTopicData] = []
+    for _ in range(count):
+        item = _new(AssignReplicasToDirsResponseTopicData)
+        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
+        at += 17
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 7 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_assign_replicas_to_dirs_response_partition_data(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_assign_replicas_to_dirs_response_topic_data(out: bytearray, items: Iterable[AssignReplicasToDirsResponseTopicData], version: int) -> None:
+    for item in items:
+        out += _S_UUID.pack(item.topic_id)
+        write_length(out, len(item.partitions))
+        _write_assign_replicas_to_dirs_response_partition_data(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_response_directory_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsResponseDirectoryData], int]:
+    limit = len(data)
+    items: list[AssignReplicasToDirsResponseDirectoryData] = []
+    for _ in range(count):
+        item = _new(AssignReplicasToDirsResponseDirectoryData)
+        item.id, n = _S_UUID_BYTE.unpack_from(data, at)
+        at += 17
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 18 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.topics, at = _read_assign_replicas_to_dirs_response_topic_data(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_assign_replicas_to_dirs_response_directory_data(out: bytearray, items: Iterable[AssignReplicasToDirsResponseDirectoryData], version: int) -> None:
+    for item in items:
+        out += _S_UUID.pack(item.id)
+        write_length(out, len(item.topics))
+        _write_assign_replicas_to_dirs_response_topic_data(out, item.topics, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+SCHEMA: Final = """\
+request AssignReplicasToDirsRequest key=73 versions=0 flexible=0+ listeners=controller
+  brokerId              int32
+  brokerEpoch           int64            default=-1
+  directories           []DirectoryData
+    id                  uuid
+    topics              []TopicData
+      topicId           uuid
+      partitions        []PartitionData
+        partitionIndex  int32
+
+response AssignReplicasToDirsResponse key=73 versions=0 flexible=0+ listeners=controller
+  throttleTimeMs        int32
+  errorCode             int16
+  directories           []DirectoryData
+    id                  uuid
+    topics              []TopicData
+      topicId           uuid
+      partitions        []PartitionData
+        partitionIndex  int32
+        errorCode       int16
+"""

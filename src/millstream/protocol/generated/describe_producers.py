@@ -1,0 +1,347 @@
+"""DescribeProducers, API key 61, versions 0-0: request and response.
+
+Written by `make codegen` from codegen/schemas/describe_producers.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar, Final, Self
+
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
+from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+
+_S_INT32: Final = Struct(">i")
+_S_INT32_BYTE: Final = Struct(">iB")
+_S_INT32_INT16: Final = Struct(">ih")
+_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S_INT64_2INT32_INT64_INT32_INT64: Final = Struct(">qiiqiq")
+_S_INT64_2INT32_INT64_INT32_INT64_BYTE: Final = Struct(">qiiqiqB")
+_new: Final = object.__new__
+
+
+@dataclass(slots=True)
+class TopicRequest:
+    name: str = ""
+    partition_indexes: list[int] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class DescribeProducersRequest:
+    topics: list[TopicRequest] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 61
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            write_length(out, len(item.topics))
+            _write_topic_request(out, item.topics, version)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.topics, at = _read_topic_request(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.unknown_tagged_fields = ()
+            if tags:
+                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(slots=True)
+class ProducerState:
+    producer_id: int = 0
+    producer_epoch: int = 0
+    last_sequence: int = -1
+    last_timestamp: int = -1
+    coordinator_epoch: int = 0
+    current_txn_start_offset: int = -1
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class PartitionResponse:
+    partition_index: int = 0
+    error_code: int = 0
+    error_message: str | None = None
+    active_producers: list[ProducerState] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class TopicResponse:
+    name: str = ""
+    partitions: list[PartitionResponse] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class DescribeProducersResponse:
+    throttle_time_ms: int = 0
+    topics: list[TopicResponse] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 61
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_INT32.pack(item.throttle_time_ms)
+            write_length(out, len(item.topics))
+            _write_topic_response(out, item.topics, version)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
+            at += 5
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.topics, at = _read_topic_response(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.unknown_tagged_fields = ()
+            if tags:
+                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+def _read_topic_request(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicRequest], int]:
+    items: list[TopicRequest] = []
+    for _ in range(count):
+        item = _new(TopicRequest)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.name = data[at - n : at].decode("utf-8", LENIENT)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        item.partition_indexes, at = read_integers(data, at, n, "i", 4)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_topic_request(out: bytearray, items: Iterable[TopicRequest], version: int) -> None:
+    for item in items:
+        write_compact_string(out, item.name)
+        write_length(out, len(item.partition_indexes))
+        write_integers(out, item.partition_indexes, "i")
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_producer_state(data: bytes, at: int, version: int, count: int) -> tuple[list[ProducerState], int]:
+    items: list[ProducerState] = []
+    for _ in range(count):
+        item = _new(ProducerState)
+        item.producer_id, item.producer_epoch, item.last_sequence, item.last_timestamp, item.coordinator_epoch, item.current_txn_start_offset, tags = _S_INT64_2INT32_INT64_INT32_INT64_BYTE.unpack_from(data, at)
+        at += 37
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_producer_state(out: bytearray, items: Iterable[ProducerState], version: int) -> None:
+    for item in items:
+        out += _S_INT64_2INT32_INT64_INT32_INT64.pack(item.producer_id, item.producer_epoch, item.last_sequence, item.last_timestamp, item.coordinator_epoch, item.current_txn_start_offset)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_partition_response(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionResponse], int]:
+    limit = len(data)
+    items: list[PartitionResponse] = []
+    for _ in range(count):
+        item = _new(PartitionResponse)
+        item.partition_index, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
+        at += 7
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            item.error_message = None
+        else:
+            at += n
+            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 37 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.active_producers, at = _read_producer_state(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_partition_response(out: bytearray, items: Iterable[PartitionResponse], version: int) -> None:
+    for item in items:
+        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            write_compact_string(out, item.error_message)
+        write_length(out, len(item.active_producers))
+        _write_producer_state(out, item.active_producers, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_topic_response(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicResponse], int]:
+    limit = len(data)
+    items: list[TopicResponse] = []
+    for _ in range(count):
+        item = _new(TopicResponse)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.name = data[at - n : at].decode("utf-8", LENIENT)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 9 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_partition_response(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_topic_response(out: bytearray, items: Iterable[TopicResponse], version: int) -> None:
+    for item in items:
+        write_compact_string(out, item.name)
+        write_length(out, len(item.partitions))
+        _write_partition_response(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+SCHEMA: Final = """\
+request DescribeProducersRequest key=61 versions=0 flexible=0+ listeners=broker
+  topics              []TopicRequest
+    name              string
+    partitionIndexes  []int32
+
+response DescribeProducersResponse key=61 versions=0 flexible=0+ listeners=broker
+  throttleTimeMs               int32
+  topics                       []TopicResponse
+    name                       string
+    partitions                 []PartitionResponse
+      partitionIndex           int32
+      errorCode                int16
+      errorMessage             string               nullable default=null
+      activeProducers          []ProducerState
+        producerId             int64
+        producerEpoch          int32
+        lastSequence           int32                default=-1
+        lastTimestamp          int64                default=-1
+        coordinatorEpoch       int32
+        currentTxnStartOffset  int64                default=-1
+"""

@@ -1,0 +1,1189 @@
+"""Fetch, API key 1, versions 4-18: request and response.
+
+Written by `make codegen` from codegen/schemas/fetch.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar, Final, Self
+
+from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.buffers import Records, append_records
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length, read_uvarint, tag_refused
+from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
+from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_integers, write_length, write_string
+
+_S_2INT32: Final = Struct(">ii")
+_S_2INT32_2INT64_INT32: Final = Struct(">iiqqi")
+_S_2INT32_BYTE: Final = Struct(">iiB")
+_S_2INT32_INT64_INT32_INT64_INT32: Final = Struct(">iiqiqi")
+_S_2INT32_INT64_INT32_INT64_INT32_BYTE: Final = Struct(">iiqiqiB")
+_S_2INT64: Final = Struct(">qq")
+_S_2INT64_BYTE: Final = Struct(">qqB")
+_S_3INT32_INT8_2INT32: Final = Struct(">iiibii")
+_S_3INT32_INT8_2INT32_BYTE: Final = Struct(">iiibiiB")
+_S_4INT32_INT8: Final = Struct(">iiiib")
+_S_4INT32_INT8_2INT32: Final = Struct(">iiiibii")
+_S_4INT32_INT8_2INT32_BYTE: Final = Struct(">iiiibiiB")
+_S_4INT32_INT8_3INT32: Final = Struct(">iiiibiii")
+_S_4INT32_INT8_INT32: Final = Struct(">iiiibi")
+_S_INT16: Final = Struct(">h")
+_S_INT32: Final = Struct(">i")
+_S_INT32_2INT64_INT32: Final = Struct(">iqqi")
+_S_INT32_BYTE: Final = Struct(">iB")
+_S_INT32_INT16_2INT32: Final = Struct(">ihii")
+_S_INT32_INT16_2INT64: Final = Struct(">ihqq")
+_S_INT32_INT16_2INT64_INT32: Final = Struct(">ihqqi")
+_S_INT32_INT16_3INT64: Final = Struct(">ihqqq")
+_S_INT32_INT16_3INT64_BYTE: Final = Struct(">ihqqqB")
+_S_INT32_INT16_3INT64_INT32: Final = Struct(">ihqqqi")
+_S_INT32_INT16_INT32: Final = Struct(">ihi")
+_S_INT32_INT16_INT32_BYTE: Final = Struct(">ihiB")
+_S_INT32_INT64: Final = Struct(">iq")
+_S_INT32_INT64_BYTE: Final = Struct(">iqB")
+_S_INT32_INT64_INT32: Final = Struct(">iqi")
+_S_INT64: Final = Struct(">q")
+_S_INT64_INT32: Final = Struct(">qi")
+_S_INT64_INT32_BYTE: Final = Struct(">qiB")
+_S_UUID: Final = Struct(">16s")
+_S_UUID_BYTE: Final = Struct(">16sB")
+_new: Final = object.__new__
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaState:
+    replica_id: int = -1
+    replica_epoch: int = -1
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+_NO_REPLICA_STATE: Final = ReplicaState()
+
+
+@dataclass(slots=True)
+class FetchPartition:
+    partition: int = 0
+    current_leader_epoch: int = -1  # 9+
+    fetch_offset: int = 0
+    last_fetched_epoch: int = -1  # 12+
+    log_start_offset: int = -1  # 5+
+    partition_max_bytes: int = 0
+    replica_directory_id: Uuid = ZERO_UUID  # 17+, tag 0
+    high_watermark: int = 9223372036854775807  # 18, tag 1
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchTopic:
+    topic: str = ""  # 4-12
+    topic_id: Uuid = ZERO_UUID  # 13+
+    partitions: list[FetchPartition] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class ForgottenTopic:
+    topic: str = ""  # 7-12
+    topic_id: Uuid = ZERO_UUID  # 13+
+    partitions: list[int] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchRequest:
+    cluster_id: str | None = None  # 12+, tag 0
+    replica_id: int = -1  # 4-14
+    replica_state: ReplicaState = _NO_REPLICA_STATE  # 15+, tag 1
+    max_wait_ms: int = 0
+    min_bytes: int = 0
+    max_bytes: int = 2147483647
+    isolation_level: int = 0
+    session_id: int = 0  # 7+
+    session_epoch: int = -1  # 7+
+    topics: list[FetchTopic] = field(default_factory=list)
+    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)  # 7+
+    rack_id: str = ""  # 11+
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 1
+    LOWEST_VERSION: ClassVar[int] = 4
+    HIGHEST_VERSION: ClassVar[int] = 18
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 12
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if not 4 <= version <= 18:
+            raise unsupported(self, version)
+        item = self
+        try:
+            if version >= 15:
+                out += _S_3INT32_INT8_2INT32.pack(item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch)
+                if item.replica_id != -1:
+                    raise not_in_version("replica_id", version)
+            elif version >= 7:
+                out += _S_4INT32_INT8_2INT32.pack(item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch)
+            else:
+                out += _S_4INT32_INT8.pack(item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level)
+            if version >= 12:
+                write_length(out, len(item.topics))
+            else:
+                out += _S_INT32.pack(len(item.topics))
+            _write_fetch_topic(out, item.topics, version)
+            if version >= 7:
+                if version >= 12:
+                    write_length(out, len(item.forgotten_topics_data))
+                else:
+                    out += _S_INT32.pack(len(item.forgotten_topics_data))
+                _write_forgotten_topic(out, item.forgotten_topics_data, version)
+            elif item.forgotten_topics_data:
+                raise not_in_version("forgotten_topics_data", version)
+            if version >= 11:
+                if version >= 12:
+                    write_compact_string(out, item.rack_id)
+                else:
+                    write_string(out, item.rack_id)
+            if item.cluster_id is not None or item.replica_state is not _NO_REPLICA_STATE or item.unknown_tagged_fields:
+                _write_fetch_request_tags(out, item, version)
+            elif version >= 12:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if not 4 <= version <= 18:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            if version >= 15:
+                item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch, n = _S_3INT32_INT8_2INT32_BYTE.unpack_from(data, at)
+                at += 22
+                if n > 127:
+                    n, at = read_length(data, at - 1)
+                else:
+                    n -= 1
+                item.replica_id = -1
+            elif version >= 12:
+                item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch, n = _S_4INT32_INT8_2INT32_BYTE.unpack_from(data, at)
+                at += 26
+                if n > 127:
+                    n, at = read_length(data, at - 1)
+                else:
+                    n -= 1
+            elif version >= 7:
+                item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch, n = _S_4INT32_INT8_3INT32.unpack_from(data, at)
+                at += 29
+            else:
+                item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, n = _S_4INT32_INT8_INT32.unpack_from(data, at)
+                at += 21
+                item.session_id = 0
+                item.session_epoch = -1
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.topics, at = _read_fetch_topic(data, at, version, n)
+            if version >= 12:
+                n = data[at]
+                at += 1
+                if n > 127:
+                    n, at = read_length(data, at - 1)
+                else:
+                    n -= 1
+            elif version >= 7:
+                (n,) = _S_INT32.unpack_from(data, at)
+                at += 4
+            else:
+                pass
+            if version >= 7:
+                if not 0 <= n * 3 <= limit - at:
+                    raise count_refused(n, limit - at)
+                item.forgotten_topics_data, at = _read_forgotten_topic(data, at, version, n)
+            else:
+                item.forgotten_topics_data = []
+            if version >= 12:
+                n = data[at]
+                at += 1
+                if n > 127:
+                    n, at = read_string_length(data, at - 1)
+                else:
+                    n -= 1
+            elif version >= 11:
+                (n,) = _S_INT16.unpack_from(data, at)
+                at += 2
+            else:
+                pass
+            if version >= 11:
+                if n < 0:
+                    raise null_refused()
+                at += n
+                item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.rack_id = ""
+            if version >= 12:
+                tags = data[at]
+                at += 1
+            else:
+                tags = 0
+            item.cluster_id = None
+            item.replica_state = _NO_REPLICA_STATE
+            item.unknown_tagged_fields = ()
+            if tags:
+                at = _read_fetch_request_tags(item, data, at - 1, version)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEndOffset:
+    epoch: int = -1
+    end_offset: int = -1
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+_NO_EPOCH_END_OFFSET: Final = EpochEndOffset()
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderIdAndEpoch:
+    leader_id: int = -1
+    leader_epoch: int = -1
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+_NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotId:
+    end_offset: int = -1
+    epoch: int = -1
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+_NO_SNAPSHOT_ID: Final = SnapshotId()
+
+
+@dataclass(slots=True)
+class AbortedTransaction:
+    producer_id: int = 0
+    first_offset: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class PartitionData:
+    partition_index: int = 0
+    error_code: int = 0
+    high_watermark: int = 0
+    last_stable_offset: int = -1
+    log_start_offset: int = -1  # 5+
+    diverging_epoch: EpochEndOffset = _NO_EPOCH_END_OFFSET  # 12+, tag 0
+    current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH  # 12+, tag 1
+    snapshot_id: SnapshotId = _NO_SNAPSHOT_ID  # 12+, tag 2
+    aborted_transactions: list[AbortedTransaction] | None = field(default_factory=list)
+    preferred_read_replica: int = -1  # 11+
+    records: Records | None = None
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchableTopicResponse:
+    topic: str = ""  # 4-12
+    topic_id: Uuid = ZERO_UUID  # 13+
+    partitions: list[PartitionData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class NodeEndpoint:
+    node_id: int = 0
+    host: str = ""
+    port: int = 0
+    rack: str | None = None
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchResponse:
+    throttle_time_ms: int = 0
+    error_code: int = 0  # 7+
+    session_id: int = 0  # 7+
+    responses: list[FetchableTopicResponse] = field(default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 16+, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 1
+    LOWEST_VERSION: ClassVar[int] = 4
+    HIGHEST_VERSION: ClassVar[int] = 18
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 12
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if not 4 <= version <= 18:
+            raise unsupported(self, version)
+        item = self
+        try:
+            if version >= 7:
+                out += _S_INT32_INT16_INT32.pack(item.throttle_time_ms, item.error_code, item.session_id)
+            else:
+                out += _S_INT32.pack(item.throttle_time_ms)
+                if item.session_id:
+                    raise not_in_version("session_id", version)
+            if version >= 12:
+                write_length(out, len(item.responses))
+            else:
+                out += _S_INT32.pack(len(item.responses))
+            _write_fetchable_topic_response(out, item.responses, version)
+            if item.node_endpoints or item.unknown_tagged_fields:
+                _write_fetch_response_tags(out, item, version)
+            elif version >= 12:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if not 4 <= version <= 18:
+            raise unsupported(cls, version)
+        data = view
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            if version >= 12:
+                item.throttle_time_ms, item.error_code, item.session_id, n = _S_INT32_INT16_INT32_BYTE.unpack_from(data, at)
+                at += 11
+                if n > 127:
+                    n, at = read_length(data, at - 1)
+                else:
+                    n -= 1
+            elif version >= 7:
+                item.throttle_time_ms, item.error_code, item.session_id, n = _S_INT32_INT16_2INT32.unpack_from(data, at)
+                at += 14
+            else:
+                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                at += 8
+                item.error_code = 0
+                item.session_id = 0
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.responses, at = _read_fetchable_topic_response(data, at, version, n)
+            if version >= 12:
+                tags = data[at]
+                at += 1
+            else:
+                tags = 0
+            item.node_endpoints = []
+            item.unknown_tagged_fields = ()
+            if tags:
+                at = _read_fetch_response_tags(item, data, at - 1, version)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+def _read_replica_state(data: bytes, at: int, version: int, count: int) -> tuple[list[ReplicaState], int]:
+    items: list[ReplicaState] = []
+    for _ in range(count):
+        replica_id, replica_epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+        at += 13
+        unknown: tuple[TaggedField, ...] = ()
+        if tags:
+            unknown, at = read_unknown_fields(data, at - 1)
+        items.append(ReplicaState(replica_id, replica_epoch, unknown))
+    return items, at
+
+
+def _write_replica_state(out: bytearray, items: Iterable[ReplicaState], version: int) -> None:
+    for item in items:
+        out += _S_INT32_INT64.pack(item.replica_id, item.replica_epoch)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_fetch_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchPartition], int]:
+    items: list[FetchPartition] = []
+    for _ in range(count):
+        item = _new(FetchPartition)
+        if version >= 12:
+            item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes, tags = _S_2INT32_INT64_INT32_INT64_INT32_BYTE.unpack_from(data, at)
+            at += 33
+        elif version >= 9:
+            item.partition, item.current_leader_epoch, item.fetch_offset, item.log_start_offset, item.partition_max_bytes = _S_2INT32_2INT64_INT32.unpack_from(data, at)
+            at += 28
+            tags = 0
+            item.last_fetched_epoch = -1
+        elif version >= 5:
+            item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes = _S_INT32_2INT64_INT32.unpack_from(data, at)
+            at += 24
+            tags = 0
+            item.current_leader_epoch = -1
+            item.last_fetched_epoch = -1
+        else:
+            item.partition, item.fetch_offset, item.partition_max_bytes = _S_INT32_INT64_INT32.unpack_from(data, at)
+            at += 16
+            tags = 0
+            item.current_leader_epoch = -1
+            item.last_fetched_epoch = -1
+            item.log_start_offset = -1
+        item.replica_directory_id = ZERO_UUID
+        item.high_watermark = 9223372036854775807
+        item.unknown_tagged_fields = ()
+        if tags:
+            at = _read_fetch_partition_tags(item, data, at - 1, version)
+        items.append(item)
+    return items, at
+
+
+def _write_fetch_partition(out: bytearray, items: Iterable[FetchPartition], version: int) -> None:
+    for item in items:
+        if version >= 12:
+            out += _S_2INT32_INT64_INT32_INT64_INT32.pack(item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes)
+        elif version >= 9:
+            out += _S_2INT32_2INT64_INT32.pack(item.partition, item.current_leader_epoch, item.fetch_offset, item.log_start_offset, item.partition_max_bytes)
+            if item.last_fetched_epoch != -1:
+                raise not_in_version("last_fetched_epoch", version)
+        elif version >= 5:
+            out += _S_INT32_2INT64_INT32.pack(item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes)
+            if item.last_fetched_epoch != -1:
+                raise not_in_version("last_fetched_epoch", version)
+        else:
+            out += _S_INT32_INT64_INT32.pack(item.partition, item.fetch_offset, item.partition_max_bytes)
+            if item.last_fetched_epoch != -1:
+                raise not_in_version("last_fetched_epoch", version)
+        if item.replica_directory_id != ZERO_UUID or item.high_watermark != 9223372036854775807 or item.unknown_tagged_fields:
+            _write_fetch_partition_tags(out, item, version)
+        elif version >= 12:
+            out.append(0)
+
+
+def _read_fetch_partition_tags(item: FetchPartition, data: bytes, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            if not (version >= 17):
+                raise tag_refused(tag, version)
+            (item.replica_directory_id,) = _S_UUID.unpack_from(data, at)
+            at += 16
+        elif tag == 1:
+            if not (version >= 18):
+                raise tag_refused(tag, version)
+            (item.high_watermark,) = _S_INT64.unpack_from(data, at)
+            at += 8
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_fetch_partition_tags(target: bytearray, item: FetchPartition, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.replica_directory_id != ZERO_UUID:
+        if version >= 17:
+            out = bytearray()
+            out += _S_UUID.pack(item.replica_directory_id)
+            known.append(TaggedField(0, bytes(out)))
+    if item.high_watermark != 9223372036854775807:
+        if version >= 18:
+            out = bytearray()
+            out += _S_INT64.pack(item.high_watermark)
+            known.append(TaggedField(1, bytes(out)))
+    if version < 12:
+        if item.unknown_tagged_fields:
+            raise tags_refused(version)
+        return
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+
+def _read_fetch_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchTopic], int]:
+    limit = len(data)
+    items: list[FetchTopic] = []
+    for _ in range(count):
+        item = _new(FetchTopic)
+        if version >= 13:
+            pass
+        elif version >= 12:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_string_length(data, at - 1)
+            else:
+                n -= 1
+        else:
+            (n,) = _S_INT16.unpack_from(data, at)
+            at += 2
+        if version <= 12:
+            if n < 0:
+                raise null_refused()
+            at += n
+            item.topic = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.topic = ""
+        if version >= 13:
+            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
+            at += 17
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+        elif version >= 12:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            item.topic_id = ZERO_UUID
+        else:
+            (n,) = _S_INT32.unpack_from(data, at)
+            at += 4
+            item.topic_id = ZERO_UUID
+        if not 0 <= n * 16 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_fetch_partition(data, at, version, n)
+        if version >= 12:
+            tags = data[at]
+            at += 1
+        else:
+            tags = 0
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_fetch_topic(out: bytearray, items: Iterable[FetchTopic], version: int) -> None:
+    for item in items:
+        if version <= 12:
+            if version >= 12:
+                write_compact_string(out, item.topic)
+            else:
+                write_string(out, item.topic)
+        if version >= 13:
+            out += _S_UUID.pack(item.topic_id)
+        else:
+            pass
+        if version >= 12:
+            write_length(out, len(item.partitions))
+        else:
+            out += _S_INT32.pack(len(item.partitions))
+        _write_fetch_partition(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            if version < 12:
+                raise tags_refused(version)
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        elif version >= 12:
+            out.append(0)
+
+
+def _read_forgotten_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[ForgottenTopic], int]:
+    items: list[ForgottenTopic] = []
+    for _ in range(count):
+        item = _new(ForgottenTopic)
+        if version >= 13:
+            pass
+        elif version >= 12:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_string_length(data, at - 1)
+            else:
+                n -= 1
+        else:
+            (n,) = _S_INT16.unpack_from(data, at)
+            at += 2
+        if version <= 12:
+            if n < 0:
+                raise null_refused()
+            at += n
+            item.topic = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.topic = ""
+        if version >= 13:
+            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
+            at += 17
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+        elif version >= 12:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            item.topic_id = ZERO_UUID
+        else:
+            (n,) = _S_INT32.unpack_from(data, at)
+            at += 4
+            item.topic_id = ZERO_UUID
+        item.partitions, at = read_integers(data, at, n, "i", 4)
+        if version >= 12:
+            tags = data[at]
+            at += 1
+        else:
+            tags = 0
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_forgotten_topic(out: bytearray, items: Iterable[ForgottenTopic], version: int) -> None:
+    for item in items:
+        if version <= 12:
+            if version >= 12:
+                write_compact_string(out, item.topic)
+            else:
+                write_string(out, item.topic)
+        if version >= 13:
+            out += _S_UUID.pack(item.topic_id)
+        else:
+            pass
+        if version >= 12:
+            write_length(out, len(item.partitions))
+        else:
+            out += _S_INT32.pack(len(item.partitions))
+        write_integers(out, item.partitions, "i")
+        if item.unknown_tagged_fields:
+            if version < 12:
+                raise tags_refused(version)
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        elif version >= 12:
+            out.append(0)
+
+
+def _read_fetch_request_tags(item: FetchRequest, data: bytes, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            n, at = read_string_length(data, at)
+            if n < 0:
+                item.cluster_id = None
+            else:
+                at += n
+                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
+        elif tag == 1:
+            if not (version >= 15):
+                raise tag_refused(tag, version)
+            (item.replica_state,), at = _read_replica_state(data, at, version, 1)
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_fetch_request_tags(target: bytearray, item: FetchRequest, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.cluster_id is not None:
+        if version >= 12:
+            out = bytearray()
+            write_compact_string(out, item.cluster_id)
+            known.append(TaggedField(0, bytes(out)))
+    if item.replica_state != _NO_REPLICA_STATE:
+        if version >= 15:
+            out = bytearray()
+            _write_replica_state(out, (item.replica_state,), version)
+            known.append(TaggedField(1, bytes(out)))
+        else:
+            raise not_in_version("replica_state", version)
+    if version < 12:
+        if item.unknown_tagged_fields:
+            raise tags_refused(version)
+        return
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+
+def _read_epoch_end_offset(data: memoryview, at: int, version: int, count: int) -> tuple[list[EpochEndOffset], int]:
+    items: list[EpochEndOffset] = []
+    for _ in range(count):
+        epoch, end_offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+        at += 13
+        unknown: tuple[TaggedField, ...] = ()
+        if tags:
+            unknown, at = read_unknown_fields(data, at - 1)
+        items.append(EpochEndOffset(epoch, end_offset, unknown))
+    return items, at
+
+
+def _write_epoch_end_offset(out: bytearray, items: Iterable[EpochEndOffset], version: int) -> None:
+    for item in items:
+        out += _S_INT32_INT64.pack(item.epoch, item.end_offset)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+    items: list[LeaderIdAndEpoch] = []
+    for _ in range(count):
+        leader_id, leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        at += 9
+        unknown: tuple[TaggedField, ...] = ()
+        if tags:
+            unknown, at = read_unknown_fields(data, at - 1)
+        items.append(LeaderIdAndEpoch(leader_id, leader_epoch, unknown))
+    return items, at
+
+
+def _write_leader_id_and_epoch(out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+    for item in items:
+        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_snapshot_id(data: memoryview, at: int, version: int, count: int) -> tuple[list[SnapshotId], int]:
+    items: list[SnapshotId] = []
+    for _ in range(count):
+        end_offset, epoch, tags = _S_INT64_INT32_BYTE.unpack_from(data, at)
+        at += 13
+        unknown: tuple[TaggedField, ...] = ()
+        if tags:
+            unknown, at = read_unknown_fields(data, at - 1)
+        items.append(SnapshotId(end_offset, epoch, unknown))
+    return items, at
+
+
+def _write_snapshot_id(out: bytearray, items: Iterable[SnapshotId], version: int) -> None:
+    for item in items:
+        out += _S_INT64_INT32.pack(item.end_offset, item.epoch)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_aborted_transaction(data: memoryview, at: int, version: int, count: int) -> tuple[list[AbortedTransaction], int]:
+    items: list[AbortedTransaction] = []
+    for _ in range(count):
+        item = _new(AbortedTransaction)
+        if version >= 12:
+            item.producer_id, item.first_offset, tags = _S_2INT64_BYTE.unpack_from(data, at)
+            at += 17
+        else:
+            item.producer_id, item.first_offset = _S_2INT64.unpack_from(data, at)
+            at += 16
+            tags = 0
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_aborted_transaction(out: bytearray, items: Iterable[AbortedTransaction], version: int) -> None:
+    for item in items:
+        out += _S_2INT64.pack(item.producer_id, item.first_offset)
+        if item.unknown_tagged_fields:
+            if version < 12:
+                raise tags_refused(version)
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        elif version >= 12:
+            out.append(0)
+
+
+def _read_partition_data(data: memoryview, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
+    limit = len(data)
+    items: list[PartitionData] = []
+    for _ in range(count):
+        item = _new(PartitionData)
+        if version >= 12:
+            item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, item.log_start_offset, n = _S_INT32_INT16_3INT64_BYTE.unpack_from(data, at)
+            at += 31
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+        elif version >= 5:
+            item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, item.log_start_offset, n = _S_INT32_INT16_3INT64_INT32.unpack_from(data, at)
+            at += 34
+        else:
+            item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, n = _S_INT32_INT16_2INT64_INT32.unpack_from(data, at)
+            at += 26
+            item.log_start_offset = -1
+        if n < 0:
+            item.aborted_transactions = None
+        else:
+            if not 0 <= n * 16 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.aborted_transactions, at = _read_aborted_transaction(data, at, version, n)
+        if version >= 12:
+            item.preferred_read_replica, n = _S_INT32_BYTE.unpack_from(data, at)
+            at += 5
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+        elif version >= 11:
+            item.preferred_read_replica, n = _S_2INT32.unpack_from(data, at)
+            at += 8
+        else:
+            (n,) = _S_INT32.unpack_from(data, at)
+            at += 4
+            item.preferred_read_replica = -1
+        if n < 0:
+            item.records = None
+        else:
+            at += n
+            item.records = data[at - n : at]
+        if version >= 12:
+            tags = data[at]
+            at += 1
+        else:
+            tags = 0
+        item.diverging_epoch = _NO_EPOCH_END_OFFSET
+        item.current_leader = _NO_LEADER_ID_AND_EPOCH
+        item.snapshot_id = _NO_SNAPSHOT_ID
+        item.unknown_tagged_fields = ()
+        if tags:
+            at = _read_partition_data_tags(item, data, at - 1, version)
+        items.append(item)
+    return items, at
+
+
+def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
+    for item in items:
+        if version >= 5:
+            out += _S_INT32_INT16_3INT64.pack(item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, item.log_start_offset)
+        else:
+            out += _S_INT32_INT16_2INT64.pack(item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset)
+        if item.aborted_transactions is None:
+            if version >= 12:
+                out.append(0)
+            else:
+                out += b"\xff\xff\xff\xff"
+        else:
+            if version >= 12:
+                write_length(out, len(item.aborted_transactions))
+            else:
+                out += _S_INT32.pack(len(item.aborted_transactions))
+            _write_aborted_transaction(out, item.aborted_transactions, version)
+        if version >= 11:
+            out += _S_INT32.pack(item.preferred_read_replica)
+        else:
+            if item.preferred_read_replica != -1:
+                raise not_in_version("preferred_read_replica", version)
+        if item.records is None:
+            if version >= 12:
+                out.append(0)
+            else:
+                out += b"\xff\xff\xff\xff"
+        else:
+            if version >= 12:
+                write_length(out, len(item.records))
+            else:
+                out += _S_INT32.pack(len(item.records))
+            append_records(out, item.records)
+        if item.diverging_epoch is not _NO_EPOCH_END_OFFSET or item.current_leader is not _NO_LEADER_ID_AND_EPOCH or item.snapshot_id is not _NO_SNAPSHOT_ID or item.unknown_tagged_fields:
+            _write_partition_data_tags(out, item, version)
+        elif version >= 12:
+            out.append(0)
+
+
+def _read_partition_data_tags(item: PartitionData, data: memoryview, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            (item.diverging_epoch,), at = _read_epoch_end_offset(data, at, version, 1)
+        elif tag == 1:
+            (item.current_leader,), at = _read_leader_id_and_epoch(data, at, version, 1)
+        elif tag == 2:
+            (item.snapshot_id,), at = _read_snapshot_id(data, at, version, 1)
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_partition_data_tags(target: bytearray, item: PartitionData, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.diverging_epoch != _NO_EPOCH_END_OFFSET:
+        if version >= 12:
+            out = bytearray()
+            _write_epoch_end_offset(out, (item.diverging_epoch,), version)
+            known.append(TaggedField(0, bytes(out)))
+        else:
+            raise not_in_version("diverging_epoch", version)
+    if item.current_leader != _NO_LEADER_ID_AND_EPOCH:
+        if version >= 12:
+            out = bytearray()
+            _write_leader_id_and_epoch(out, (item.current_leader,), version)
+            known.append(TaggedField(1, bytes(out)))
+        else:
+            raise not_in_version("current_leader", version)
+    if item.snapshot_id != _NO_SNAPSHOT_ID:
+        if version >= 12:
+            out = bytearray()
+            _write_snapshot_id(out, (item.snapshot_id,), version)
+            known.append(TaggedField(2, bytes(out)))
+        else:
+            raise not_in_version("snapshot_id", version)
+    if version < 12:
+        if item.unknown_tagged_fields:
+            raise tags_refused(version)
+        return
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+
+def _read_fetchable_topic_response(data: memoryview, at: int, version: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
+    limit = len(data)
+    items: list[FetchableTopicResponse] = []
+    for _ in range(count):
+        item = _new(FetchableTopicResponse)
+        if version >= 13:
+            pass
+        elif version >= 12:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_string_length(data, at - 1)
+            else:
+                n -= 1
+        else:
+            (n,) = _S_INT16.unpack_from(data, at)
+            at += 2
+        if version <= 12:
+            if n < 0:
+                raise null_refused()
+            at += n
+            item.topic = str(data[at - n : at], "utf-8", LENIENT)
+        else:
+            item.topic = ""
+        if version >= 13:
+            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
+            at += 17
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+        elif version >= 12:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            item.topic_id = ZERO_UUID
+        else:
+            (n,) = _S_INT32.unpack_from(data, at)
+            at += 4
+            item.topic_id = ZERO_UUID
+        if not 0 <= n * 30 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_partition_data(data, at, version, n)
+        if version >= 12:
+            tags = data[at]
+            at += 1
+        else:
+            tags = 0
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_fetchable_topic_response(out: bytearray, items: Iterable[FetchableTopicResponse], version: int) -> None:
+    for item in items:
+        if version <= 12:
+            if version >= 12:
+                write_compact_string(out, item.topic)
+            else:
+                write_string(out, item.topic)
+        if version >= 13:
+            out += _S_UUID.pack(item.topic_id)
+        else:
+            pass
+        if version >= 12:
+            write_length(out, len(item.partitions))
+        else:
+            out += _S_INT32.pack(len(item.partitions))
+        _write_partition_data(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            if version < 12:
+                raise tags_refused(version)
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        elif version >= 12:
+            out.append(0)
+
+
+def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+    items: list[NodeEndpoint] = []
+    for _ in range(count):
+        item = _new(NodeEndpoint)
+        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
+        at += 5
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.host = str(data[at - n : at], "utf-8", LENIENT)
+        item.port, n = _S_INT32_BYTE.unpack_from(data, at)
+        at += 5
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            item.rack = None
+        else:
+            at += n
+            item.rack = str(data[at - n : at], "utf-8", LENIENT)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
+    for item in items:
+        out += _S_INT32.pack(item.node_id)
+        write_compact_string(out, item.host)
+        out += _S_INT32.pack(item.port)
+        if item.rack is None:
+            out.append(0)
+        else:
+            write_compact_string(out, item.rack)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_fetch_response_tags(item: FetchResponse, data: memoryview, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            if not (version >= 16):
+                raise tag_refused(tag, version)
+            n, at = read_length(data, at)
+            limit = len(data)
+            if not 0 <= n * 11 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.node_endpoints, at = _read_node_endpoint(data, at, version, n)
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_fetch_response_tags(target: bytearray, item: FetchResponse, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.node_endpoints:
+        if version >= 16:
+            out = bytearray()
+            write_length(out, len(item.node_endpoints))
+            _write_node_endpoint(out, item.node_endpoints, version)
+            known.append(TaggedField(0, bytes(out)))
+        else:
+            raise not_in_version("node_endpoints", version)
+    if version < 12:
+        if item.unknown_tagged_fields:
+            raise tags_refused(version)
+        return
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+SCHEMA: Final = """\
+request FetchRequest key=1 versions=4-18 flexible=12+ listeners=broker,controller
+  clusterId               string            12+ nullable tag=0 default=null ignorable
+  replicaId               int32             4-14 default=-1
+  replicaState            ReplicaState      15+ tag=1
+    replicaId             int32             default=-1
+    replicaEpoch          int64             default=-1
+  maxWaitMs               int32
+  minBytes                int32
+  maxBytes                int32             default=2147483647
+  isolationLevel          int8
+  sessionId               int32             7+ ignorable
+  sessionEpoch            int32             7+ default=-1 ignorable
+  topics                  []FetchTopic
+    topic                 string            4-12 ignorable
+    topicId               uuid              13+ ignorable
+    partitions            []FetchPartition
+      partition           int32
+      currentLeaderEpoch  int32             9+ default=-1 ignorable
+      fetchOffset         int64
+      lastFetchedEpoch    int32             12+ default=-1
+      logStartOffset      int64             5+ default=-1 ignorable
+      partitionMaxBytes   int32
+      replicaDirectoryId  uuid              17+ tag=0 ignorable
+      highWatermark       int64             18 tag=1 default=9223372036854775807 ignorable
+  forgottenTopicsData     []ForgottenTopic  7+
+    topic                 string            7-12 ignorable
+    topicId               uuid              13+ ignorable
+    partitions            []int32
+  rackId                  string            11+ ignorable
+
+response FetchResponse key=1 versions=4-18 flexible=12+ listeners=broker,controller
+  throttleTimeMs            int32
+  errorCode                 int16                     7+ ignorable
+  sessionId                 int32                     7+
+  responses                 []FetchableTopicResponse
+    topic                   string                    4-12 ignorable
+    topicId                 uuid                      13+ ignorable
+    partitions              []PartitionData
+      partitionIndex        int32
+      errorCode             int16
+      highWatermark         int64
+      lastStableOffset      int64                     default=-1
+      logStartOffset        int64                     5+ default=-1 ignorable
+      divergingEpoch        EpochEndOffset            12+ tag=0
+        epoch               int32                     default=-1
+        endOffset           int64                     default=-1
+      currentLeader         LeaderIdAndEpoch          12+ tag=1
+        leaderId            int32                     default=-1
+        leaderEpoch         int32                     default=-1
+      snapshotId            SnapshotId                12+ tag=2
+        endOffset           int64                     default=-1
+        epoch               int32                     default=-1
+      abortedTransactions   []AbortedTransaction      nullable
+        producerId          int64
+        firstOffset         int64
+      preferredReadReplica  int32                     11+ default=-1
+      records               records                   nullable default=null
+  nodeEndpoints             []NodeEndpoint            16+ tag=0
+    nodeId                  int32
+    host                    string
+    port                    int32
+    rack                    string                    nullable default=null
+"""

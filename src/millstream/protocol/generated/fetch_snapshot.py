@@ -1,0 +1,606 @@
+"""FetchSnapshot, API key 59, versions 0-1: request and response.
+
+Written by `make codegen` from codegen/schemas/fetch_snapshot.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar, Final, Self
+
+from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.buffers import Records, append_records
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.reading import Buffer, LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint, tag_refused
+from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
+from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, not_in_version, write_compact_string, write_length, write_string
+
+_S_2INT32: Final = Struct(">ii")
+_S_2INT32_BYTE: Final = Struct(">iiB")
+_S_2INT64: Final = Struct(">qq")
+_S_2INT64_BYTE: Final = Struct(">qqB")
+_S_INT32: Final = Struct(">i")
+_S_INT32_BYTE: Final = Struct(">iB")
+_S_INT32_INT16: Final = Struct(">ih")
+_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S_INT64: Final = Struct(">q")
+_S_INT64_BYTE: Final = Struct(">qB")
+_S_INT64_INT32: Final = Struct(">qi")
+_S_INT64_INT32_BYTE: Final = Struct(">qiB")
+_S_UINT16: Final = Struct(">H")
+_S_UINT16_BYTE: Final = Struct(">HB")
+_S_UUID: Final = Struct(">16s")
+_new: Final = object.__new__
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotId:
+    end_offset: int = 0
+    epoch: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+_NO_SNAPSHOT_ID: Final = SnapshotId()
+
+
+@dataclass(slots=True)
+class FetchSnapshotRequestPartitionSnapshot:
+    partition: int = 0
+    current_leader_epoch: int = 0
+    snapshot_id: SnapshotId = _NO_SNAPSHOT_ID
+    position: int = 0
+    replica_directory_id: Uuid = ZERO_UUID  # 1, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchSnapshotRequestTopicSnapshot:
+    name: str = ""
+    partitions: list[FetchSnapshotRequestPartitionSnapshot] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchSnapshotRequest:
+    cluster_id: str | None = None  # tag 0
+    replica_id: int = -1
+    max_bytes: int = 2147483647
+    topics: list[FetchSnapshotRequestTopicSnapshot] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 59
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 1
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if not 0 <= version <= 1:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_2INT32.pack(item.replica_id, item.max_bytes)
+            write_length(out, len(item.topics))
+            _write_fetch_snapshot_request_topic_snapshot(out, item.topics, version)
+            if item.cluster_id is not None or item.unknown_tagged_fields:
+                _write_fetch_snapshot_request_tags(out, item, version)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if not 0 <= version <= 1:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.replica_id, item.max_bytes, n = _S_2INT32_BYTE.unpack_from(data, at)
+            at += 9
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.topics, at = _read_fetch_snapshot_request_topic_snapshot(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.cluster_id = None
+            item.unknown_tagged_fields = ()
+            if tags:
+                at = _read_fetch_snapshot_request_tags(item, data, at - 1, version)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderIdAndEpoch:
+    leader_id: int = 0
+    leader_epoch: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+_NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
+
+
+@dataclass(slots=True)
+class FetchSnapshotResponsePartitionSnapshot:
+    index: int = 0
+    error_code: int = 0
+    snapshot_id: SnapshotId = _NO_SNAPSHOT_ID
+    current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH  # tag 0
+    size: int = 0
+    position: int = 0
+    unaligned_records: Records | None = None
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchSnapshotResponseTopicSnapshot:
+    name: str = ""
+    partitions: list[FetchSnapshotResponsePartitionSnapshot] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class NodeEndpoint:
+    node_id: int = 0
+    host: str = ""
+    port: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class FetchSnapshotResponse:
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    topics: list[FetchSnapshotResponseTopicSnapshot] = field(default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 59
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 1
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if not 0 <= version <= 1:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
+            write_length(out, len(item.topics))
+            _write_fetch_snapshot_response_topic_snapshot(out, item.topics, version)
+            if item.node_endpoints or item.unknown_tagged_fields:
+                _write_fetch_snapshot_response_tags(out, item, version)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if not 0 <= version <= 1:
+            raise unsupported(cls, version)
+        data = view
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            at += 7
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.topics, at = _read_fetch_snapshot_response_topic_snapshot(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.node_endpoints = []
+            item.unknown_tagged_fields = ()
+            if tags:
+                at = _read_fetch_snapshot_response_tags(item, data, at - 1, version)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+def _read_snapshot_id(data: Buffer, at: int, version: int, count: int) -> tuple[list[SnapshotId], int]:
+    items: list[SnapshotId] = []
+    for _ in range(count):
+        end_offset, epoch, tags = _S_INT64_INT32_BYTE.unpack_from(data, at)
+        at += 13
+        unknown: tuple[TaggedField, ...] = ()
+        if tags:
+            unknown, at = read_unknown_fields(data, at - 1)
+        items.append(SnapshotId(end_offset, epoch, unknown))
+    return items, at
+
+
+def _write_snapshot_id(out: bytearray, items: Iterable[SnapshotId], version: int) -> None:
+    for item in items:
+        out += _S_INT64_INT32.pack(item.end_offset, item.epoch)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_fetch_snapshot_request_partition_snapshot(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchSnapshotRequestPartitionSnapshot], int]:
+    items: list[FetchSnapshotRequestPartitionSnapshot] = []
+    for _ in range(count):
+        item = _new(FetchSnapshotRequestPartitionSnapshot)
+        item.partition, item.current_leader_epoch = _S_2INT32.unpack_from(data, at)
+        at += 8
+        (item.snapshot_id,), at = _read_snapshot_id(data, at, version, 1)
+        item.position, tags = _S_INT64_BYTE.unpack_from(data, at)
+        at += 9
+        item.replica_directory_id = ZERO_UUID
+        item.unknown_tagged_fields = ()
+        if tags:
+            at = _read_fetch_snapshot_request_partition_snapshot_tags(item, data, at - 1, version)
+        items.append(item)
+    return items, at
+
+
+def _write_fetch_snapshot_request_partition_snapshot(out: bytearray, items: Iterable[FetchSnapshotRequestPartitionSnapshot], version: int) -> None:
+    for item in items:
+        out += _S_2INT32.pack(item.partition, item.current_leader_epoch)
+        _write_snapshot_id(out, (item.snapshot_id,), version)
+        out += _S_INT64.pack(item.position)
+        if item.replica_directory_id != ZERO_UUID or item.unknown_tagged_fields:
+            _write_fetch_snapshot_request_partition_snapshot_tags(out, item, version)
+        else:
+            out.append(0)
+
+
+def _read_fetch_snapshot_request_partition_snapshot_tags(item: FetchSnapshotRequestPartitionSnapshot, data: bytes, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            if not (version >= 1):
+                raise tag_refused(tag, version)
+            (item.replica_directory_id,) = _S_UUID.unpack_from(data, at)
+            at += 16
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_fetch_snapshot_request_partition_snapshot_tags(target: bytearray, item: FetchSnapshotRequestPartitionSnapshot, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.replica_directory_id != ZERO_UUID:
+        if version >= 1:
+            out = bytearray()
+            out += _S_UUID.pack(item.replica_directory_id)
+            known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+
+def _read_fetch_snapshot_request_topic_snapshot(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchSnapshotRequestTopicSnapshot], int]:
+    limit = len(data)
+    items: list[FetchSnapshotRequestTopicSnapshot] = []
+    for _ in range(count):
+        item = _new(FetchSnapshotRequestTopicSnapshot)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.name = data[at - n : at].decode("utf-8", LENIENT)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 30 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_fetch_snapshot_request_partition_snapshot(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_fetch_snapshot_request_topic_snapshot(out: bytearray, items: Iterable[FetchSnapshotRequestTopicSnapshot], version: int) -> None:
+    for item in items:
+        write_compact_string(out, item.name)
+        write_length(out, len(item.partitions))
+        _write_fetch_snapshot_request_partition_snapshot(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_fetch_snapshot_request_tags(item: FetchSnapshotRequest, data: bytes, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            n, at = read_string_length(data, at)
+            if n < 0:
+                item.cluster_id = None
+            else:
+                at += n
+                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_fetch_snapshot_request_tags(target: bytearray, item: FetchSnapshotRequest, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.cluster_id is not None:
+        out = bytearray()
+        write_compact_string(out, item.cluster_id)
+        known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+
+def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+    items: list[LeaderIdAndEpoch] = []
+    for _ in range(count):
+        leader_id, leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        at += 9
+        unknown: tuple[TaggedField, ...] = ()
+        if tags:
+            unknown, at = read_unknown_fields(data, at - 1)
+        items.append(LeaderIdAndEpoch(leader_id, leader_epoch, unknown))
+    return items, at
+
+
+def _write_leader_id_and_epoch(out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+    for item in items:
+        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_fetch_snapshot_response_partition_snapshot(data: memoryview, at: int, version: int, count: int) -> tuple[list[FetchSnapshotResponsePartitionSnapshot], int]:
+    items: list[FetchSnapshotResponsePartitionSnapshot] = []
+    for _ in range(count):
+        item = _new(FetchSnapshotResponsePartitionSnapshot)
+        item.index, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+        at += 6
+        (item.snapshot_id,), at = _read_snapshot_id(data, at, version, 1)
+        item.size, item.position, n = _S_2INT64_BYTE.unpack_from(data, at)
+        at += 17
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.unaligned_records = data[at - n : at]
+        tags = data[at]
+        at += 1
+        item.current_leader = _NO_LEADER_ID_AND_EPOCH
+        item.unknown_tagged_fields = ()
+        if tags:
+            at = _read_fetch_snapshot_response_partition_snapshot_tags(item, data, at - 1, version)
+        items.append(item)
+    return items, at
+
+
+def _write_fetch_snapshot_response_partition_snapshot(out: bytearray, items: Iterable[FetchSnapshotResponsePartitionSnapshot], version: int) -> None:
+    for item in items:
+        out += _S_INT32_INT16.pack(item.index, item.error_code)
+        _write_snapshot_id(out, (item.snapshot_id,), version)
+        out += _S_2INT64.pack(item.size, item.position)
+        if item.unaligned_records is None:
+            raise must_not_be_null("unaligned_records", version)
+        else:
+            write_length(out, len(item.unaligned_records))
+            append_records(out, item.unaligned_records)
+        if item.current_leader is not _NO_LEADER_ID_AND_EPOCH or item.unknown_tagged_fields:
+            _write_fetch_snapshot_response_partition_snapshot_tags(out, item, version)
+        else:
+            out.append(0)
+
+
+def _read_fetch_snapshot_response_partition_snapshot_tags(item: FetchSnapshotResponsePartitionSnapshot, data: memoryview, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            (item.current_leader,), at = _read_leader_id_and_epoch(data, at, version, 1)
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_fetch_snapshot_response_partition_snapshot_tags(target: bytearray, item: FetchSnapshotResponsePartitionSnapshot, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.current_leader != _NO_LEADER_ID_AND_EPOCH:
+        out = bytearray()
+        _write_leader_id_and_epoch(out, (item.current_leader,), version)
+        known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+
+def _read_fetch_snapshot_response_topic_snapshot(data: memoryview, at: int, version: int, count: int) -> tuple[list[FetchSnapshotResponseTopicSnapshot], int]:
+    limit = len(data)
+    items: list[FetchSnapshotResponseTopicSnapshot] = []
+    for _ in range(count):
+        item = _new(FetchSnapshotResponseTopicSnapshot)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.name = str(data[at - n : at], "utf-8", LENIENT)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 37 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_fetch_snapshot_response_partition_snapshot(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_fetch_snapshot_response_topic_snapshot(out: bytearray, items: Iterable[FetchSnapshotResponseTopicSnapshot], version: int) -> None:
+    for item in items:
+        write_compact_string(out, item.name)
+        write_length(out, len(item.partitions))
+        _write_fetch_snapshot_response_partition_snapshot(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+    items: list[NodeEndpoint] = []
+    for _ in range(count):
+        item = _new(NodeEndpoint)
+        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
+        at += 5
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.host = str(data[at - n : at], "utf-8", LENIENT)
+        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+        at += 3
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
+    for item in items:
+        out += _S_INT32.pack(item.node_id)
+        write_compact_string(out, item.host)
+        out += _S_UINT16.pack(item.port)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_fetch_snapshot_response_tags(item: FetchSnapshotResponse, data: memoryview, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            if not (version >= 1):
+                raise tag_refused(tag, version)
+            n, at = read_length(data, at)
+            limit = len(data)
+            if not 0 <= n * 8 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.node_endpoints, at = _read_node_endpoint(data, at, version, n)
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_fetch_snapshot_response_tags(target: bytearray, item: FetchSnapshotResponse, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.node_endpoints:
+        if version >= 1:
+            out = bytearray()
+            write_length(out, len(item.node_endpoints))
+            _write_node_endpoint(out, item.node_endpoints, version)
+            known.append(TaggedField(0, bytes(out)))
+        else:
+            raise not_in_version("node_endpoints", version)
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+SCHEMA: Final = """\
+request FetchSnapshotRequest key=59 versions=0-1 flexible=0+ listeners=controller
+  clusterId               string               nullable tag=0 default=null
+  replicaId               int32                default=-1
+  maxBytes                int32                default=2147483647
+  topics                  []TopicSnapshot
+    name                  string
+    partitions            []PartitionSnapshot
+      partition           int32
+      currentLeaderEpoch  int32
+      snapshotId          SnapshotId
+        endOffset         int64
+        epoch             int32
+      position            int64
+      replicaDirectoryId  uuid                 1 tag=0 ignorable
+
+response FetchSnapshotResponse key=59 versions=0-1 flexible=0+ listeners=controller
+  throttleTimeMs        int32
+  errorCode             int16
+  topics                []TopicSnapshot
+    name                string
+    partitions          []PartitionSnapshot
+      index             int32
+      errorCode         int16
+      snapshotId        SnapshotId
+        endOffset       int64
+        epoch           int32
+      currentLeader     LeaderIdAndEpoch     tag=0
+        leaderId        int32
+        leaderEpoch     int32
+      size              int64
+      position          int64
+      unalignedRecords  records              default=null
+  nodeEndpoints         []NodeEndpoint       1 tag=0
+    nodeId              int32
+    host                string
+    port                uint16
+"""

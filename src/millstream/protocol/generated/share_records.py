@@ -1,0 +1,389 @@
+"""share messages: ShareSnapshotKey to ShareUpdateValue.
+
+Written by `make codegen` from codegen/schemas/share_records.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar, Final, Self
+
+from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_uvarint
+from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
+from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+
+_S_2INT32_INT64: Final = Struct(">iiq")
+_S_2INT32_INT64_BYTE: Final = Struct(">iiqB")
+_S_2INT64_INT8_INT16: Final = Struct(">qqbh")
+_S_2INT64_INT8_INT16_BYTE: Final = Struct(">qqbhB")
+_S_3INT32_3INT64: Final = Struct(">iiiqqq")
+_S_3INT32_3INT64_BYTE: Final = Struct(">iiiqqqB")
+_S_INT16: Final = Struct(">h")
+_S_INT32: Final = Struct(">i")
+_S_UUID_INT32: Final = Struct(">16si")
+_new: Final = object.__new__
+
+
+@dataclass(slots=True)
+class ShareSnapshotKey:
+    group_id: str = ""
+    topic_id: Uuid = ZERO_UUID
+    partition: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 0
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = None
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            write_string(out, item.group_id)
+            out += _S_UUID_INT32.pack(item.topic_id, item.partition)
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            (n,) = _S_INT16.unpack_from(data, at)
+            at += 2
+            if n < 0:
+                raise null_refused()
+            at += n
+            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_id, item.partition = _S_UUID_INT32.unpack_from(data, at)
+            at += 20
+            tags = 0
+            item.unknown_tagged_fields = ()
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(slots=True)
+class StateBatch:
+    first_offset: int = 0
+    last_offset: int = 0
+    delivery_state: int = 0
+    delivery_count: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class ShareSnapshotValue:
+    snapshot_epoch: int = 0
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1  # tag 0
+    create_timestamp: int = 0
+    write_timestamp: int = 0
+    state_batches: list[StateBatch] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 0
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_3INT32_3INT64.pack(item.snapshot_epoch, item.state_epoch, item.leader_epoch, item.start_offset, item.create_timestamp, item.write_timestamp)
+            write_length(out, len(item.state_batches))
+            _write_state_batch(out, item.state_batches, version)
+            if item.delivery_complete_count != -1 or item.unknown_tagged_fields:
+                _write_share_snapshot_value_tags(out, item, version)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.snapshot_epoch, item.state_epoch, item.leader_epoch, item.start_offset, item.create_timestamp, item.write_timestamp, n = _S_3INT32_3INT64_BYTE.unpack_from(data, at)
+            at += 37
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 20 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.state_batches, at = _read_state_batch(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.delivery_complete_count = -1
+            item.unknown_tagged_fields = ()
+            if tags:
+                at = _read_share_snapshot_value_tags(item, data, at - 1, version)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(slots=True)
+class ShareUpdateKey:
+    group_id: str = ""
+    topic_id: Uuid = ZERO_UUID
+    partition: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 1
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = None
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            write_string(out, item.group_id)
+            out += _S_UUID_INT32.pack(item.topic_id, item.partition)
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            (n,) = _S_INT16.unpack_from(data, at)
+            at += 2
+            if n < 0:
+                raise null_refused()
+            at += n
+            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_id, item.partition = _S_UUID_INT32.unpack_from(data, at)
+            at += 20
+            tags = 0
+            item.unknown_tagged_fields = ()
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(slots=True)
+class ShareUpdateValue:
+    snapshot_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1  # tag 0
+    state_batches: list[StateBatch] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 1
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if version != 0:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_2INT32_INT64.pack(item.snapshot_epoch, item.leader_epoch, item.start_offset)
+            write_length(out, len(item.state_batches))
+            _write_state_batch(out, item.state_batches, version)
+            if item.delivery_complete_count != -1 or item.unknown_tagged_fields:
+                _write_share_update_value_tags(out, item, version)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if version != 0:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.snapshot_epoch, item.leader_epoch, item.start_offset, n = _S_2INT32_INT64_BYTE.unpack_from(data, at)
+            at += 17
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 20 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.state_batches, at = _read_state_batch(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.delivery_complete_count = -1
+            item.unknown_tagged_fields = ()
+            if tags:
+                at = _read_share_update_value_tags(item, data, at - 1, version)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+def _read_state_batch(data: bytes, at: int, version: int, count: int) -> tuple[list[StateBatch], int]:
+    items: list[StateBatch] = []
+    for _ in range(count):
+        item = _new(StateBatch)
+        item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, tags = _S_2INT64_INT8_INT16_BYTE.unpack_from(data, at)
+        at += 20
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_state_batch(out: bytearray, items: Iterable[StateBatch], version: int) -> None:
+    for item in items:
+        out += _S_2INT64_INT8_INT16.pack(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_share_snapshot_value_tags(item: ShareSnapshotValue, data: bytes, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            (item.delivery_complete_count,) = _S_INT32.unpack_from(data, at)
+            at += 4
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_share_snapshot_value_tags(target: bytearray, item: ShareSnapshotValue, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.delivery_complete_count != -1:
+        out = bytearray()
+        out += _S_INT32.pack(item.delivery_complete_count)
+        known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+
+def _read_share_update_value_tags(item: ShareUpdateValue, data: bytes, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            (item.delivery_complete_count,) = _S_INT32.unpack_from(data, at)
+            at += 4
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_share_update_value_tags(target: bytearray, item: ShareUpdateValue, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.delivery_complete_count != -1:
+        out = bytearray()
+        out += _S_INT32.pack(item.delivery_complete_count)
+        known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+ShareKey = (
+    ShareSnapshotKey
+    | ShareUpdateKey
+)
+
+SHARE_KEYS: Final[dict[int, type[ShareKey]]] = {
+    0: ShareSnapshotKey,
+    1: ShareUpdateKey,
+}
+
+ShareValue = (
+    ShareSnapshotValue
+    | ShareUpdateValue
+)
+
+SHARE_VALUES: Final[dict[int, type[ShareValue]]] = {
+    0: ShareSnapshotValue,
+    1: ShareUpdateValue,
+}
+
+SCHEMA: Final = """\
+share-key ShareSnapshotKey key=0 versions=0
+  groupId    string
+  topicId    uuid
+  partition  int32
+
+share-value ShareSnapshotValue key=0 versions=0 flexible=0+
+  snapshotEpoch          int32
+  stateEpoch             int32
+  leaderEpoch            int32
+  startOffset            int64
+  deliveryCompleteCount  int32         tag=0 default=-1
+  createTimestamp        int64
+  writeTimestamp         int64
+  stateBatches           []StateBatch
+    firstOffset          int64
+    lastOffset           int64
+    deliveryState        int8
+    deliveryCount        int16
+
+share-key ShareUpdateKey key=1 versions=0
+  groupId    string
+  topicId    uuid
+  partition  int32
+
+share-value ShareUpdateValue key=1 versions=0 flexible=0+
+  snapshotEpoch          int32
+  leaderEpoch            int32
+  startOffset            int64
+  deliveryCompleteCount  int32         tag=0 default=-1
+  stateBatches           []StateBatch
+    firstOffset          int64
+    lastOffset           int64
+    deliveryState        int8
+    deliveryCount        int16
+"""

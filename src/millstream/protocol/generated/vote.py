@@ -1,0 +1,472 @@
+"""Vote, API key 52, versions 0-2: request and response.
+
+Written by `make codegen` from codegen/schemas/vote.txt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar, Final, Self
+
+from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint, tag_refused
+from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
+from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_length, write_string
+
+_S_3INT32_2UUID_INT32_INT64: Final = Struct(">iii16s16siq")
+_S_3INT32_2UUID_INT32_INT64_BOOL: Final = Struct(">iii16s16siq?")
+_S_3INT32_2UUID_INT32_INT64_BOOL_BYTE: Final = Struct(">iii16s16siq?B")
+_S_3INT32_2UUID_INT32_INT64_BYTE: Final = Struct(">iii16s16siqB")
+_S_4INT32_INT64: Final = Struct(">iiiiq")
+_S_4INT32_INT64_BYTE: Final = Struct(">iiiiqB")
+_S_INT16: Final = Struct(">h")
+_S_INT16_BYTE: Final = Struct(">hB")
+_S_INT32: Final = Struct(">i")
+_S_INT32_BYTE: Final = Struct(">iB")
+_S_INT32_INT16_2INT32_BOOL: Final = Struct(">ihii?")
+_S_INT32_INT16_2INT32_BOOL_BYTE: Final = Struct(">ihii?B")
+_S_UINT16: Final = Struct(">H")
+_S_UINT16_BYTE: Final = Struct(">HB")
+_new: Final = object.__new__
+
+
+@dataclass(slots=True)
+class VoteRequestPartitionData:
+    partition_index: int = 0
+    replica_epoch: int = 0
+    replica_id: int = 0
+    replica_directory_id: Uuid = ZERO_UUID  # 1+
+    voter_directory_id: Uuid = ZERO_UUID  # 1+
+    last_offset_epoch: int = 0
+    last_offset: int = 0
+    pre_vote: bool = False  # 2
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class VoteRequestTopicData:
+    topic_name: str = ""
+    partitions: list[VoteRequestPartitionData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class VoteRequest:
+    cluster_id: str | None = None
+    voter_id: int = -1  # 1+
+    topics: list[VoteRequestTopicData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 52
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 2
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if not 0 <= version <= 2:
+            raise unsupported(self, version)
+        item = self
+        try:
+            if item.cluster_id is None:
+                out.append(0)
+            else:
+                write_compact_string(out, item.cluster_id)
+            if version >= 1:
+                out += _S_INT32.pack(item.voter_id)
+            else:
+                pass
+            write_length(out, len(item.topics))
+            _write_vote_request_topic_data(out, item.topics, version)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if not 0 <= version <= 2:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            n = data[at]
+            at += 1
+            if n > 127:
+                n, at = read_string_length(data, at - 1)
+            else:
+                n -= 1
+            if n < 0:
+                item.cluster_id = None
+            else:
+                at += n
+                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
+            if version >= 1:
+                item.voter_id, n = _S_INT32_BYTE.unpack_from(data, at)
+                at += 5
+                if n > 127:
+                    n, at = read_length(data, at - 1)
+                else:
+                    n -= 1
+            else:
+                n = data[at]
+                at += 1
+                if n > 127:
+                    n, at = read_length(data, at - 1)
+                else:
+                    n -= 1
+                item.voter_id = -1
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.topics, at = _read_vote_request_topic_data(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.unknown_tagged_fields = ()
+            if tags:
+                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+@dataclass(slots=True)
+class VoteResponsePartitionData:
+    partition_index: int = 0
+    error_code: int = 0
+    leader_id: int = 0
+    leader_epoch: int = 0
+    vote_granted: bool = False
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class VoteResponseTopicData:
+    topic_name: str = ""
+    partitions: list[VoteResponsePartitionData] = field(default_factory=list)
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class NodeEndpoint:
+    node_id: int = 0
+    host: str = ""
+    port: int = 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+
+@dataclass(slots=True)
+class VoteResponse:
+    error_code: int = 0
+    topics: list[VoteResponseTopicData] = field(default_factory=list)
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1+, tag 0
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    KEY: ClassVar[int] = 52
+    LOWEST_VERSION: ClassVar[int] = 0
+    HIGHEST_VERSION: ClassVar[int] = 2
+    FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = 0
+
+    def encode(self, out: bytearray, version: int) -> None:
+        if not 0 <= version <= 2:
+            raise unsupported(self, version)
+        item = self
+        try:
+            out += _S_INT16.pack(item.error_code)
+            write_length(out, len(item.topics))
+            _write_vote_response_topic_data(out, item.topics, version)
+            if item.node_endpoints or item.unknown_tagged_fields:
+                _write_vote_response_tags(out, item, version)
+            else:
+                out.append(0)
+        except WRITE_FAILURES as error:
+            raise explain_refused(self, version, error) from error
+
+    @classmethod
+    def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
+        if not 0 <= version <= 2:
+            raise unsupported(cls, version)
+        data = bytes(view)
+        start = at
+        limit = len(data)
+        item = _new(cls)
+        try:
+            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
+            at += 3
+            if n > 127:
+                n, at = read_length(data, at - 1)
+            else:
+                n -= 1
+            if not 0 <= n * 3 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.topics, at = _read_vote_response_topic_data(data, at, version, n)
+            tags = data[at]
+            at += 1
+            item.node_endpoints = []
+            item.unknown_tagged_fields = ()
+            if tags:
+                at = _read_vote_response_tags(item, data, at - 1, version)
+            if at > limit:
+                raise past_end(at, limit)
+        except READ_FAILURES as error:
+            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
+        return item, at
+
+
+def _read_vote_request_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
+    items: list[VoteRequestPartitionData] = []
+    for _ in range(count):
+        item = _new(VoteRequestPartitionData)
+        if version >= 2:
+            item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset, item.pre_vote, tags = _S_3INT32_2UUID_INT32_INT64_BOOL_BYTE.unpack_from(data, at)
+            at += 58
+        elif version >= 1:
+            item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset, tags = _S_3INT32_2UUID_INT32_INT64_BYTE.unpack_from(data, at)
+            at += 57
+            item.pre_vote = False
+        else:
+            item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset, tags = _S_4INT32_INT64_BYTE.unpack_from(data, at)
+            at += 25
+            item.replica_directory_id = ZERO_UUID
+            item.voter_directory_id = ZERO_UUID
+            item.pre_vote = False
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_vote_request_partition_data(out: bytearray, items: Iterable[VoteRequestPartitionData], version: int) -> None:
+    for item in items:
+        if version >= 2:
+            out += _S_3INT32_2UUID_INT32_INT64_BOOL.pack(item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset, item.pre_vote)
+        elif version >= 1:
+            out += _S_3INT32_2UUID_INT32_INT64.pack(item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset)
+            if item.pre_vote:
+                raise not_in_version("pre_vote", version)
+        else:
+            out += _S_4INT32_INT64.pack(item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset)
+            if item.pre_vote:
+                raise not_in_version("pre_vote", version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_vote_request_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
+    limit = len(data)
+    items: list[VoteRequestTopicData] = []
+    for _ in range(count):
+        item = _new(VoteRequestTopicData)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 25 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_vote_request_partition_data(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_vote_request_topic_data(out: bytearray, items: Iterable[VoteRequestTopicData], version: int) -> None:
+    for item in items:
+        write_compact_string(out, item.topic_name)
+        write_length(out, len(item.partitions))
+        _write_vote_request_partition_data(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_vote_response_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteResponsePartitionData], int]:
+    items: list[VoteResponsePartitionData] = []
+    for _ in range(count):
+        item = _new(VoteResponsePartitionData)
+        item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted, tags = _S_INT32_INT16_2INT32_BOOL_BYTE.unpack_from(data, at)
+        at += 16
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_vote_response_partition_data(out: bytearray, items: Iterable[VoteResponsePartitionData], version: int) -> None:
+    for item in items:
+        out += _S_INT32_INT16_2INT32_BOOL.pack(item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_vote_response_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteResponseTopicData], int]:
+    limit = len(data)
+    items: list[VoteResponseTopicData] = []
+    for _ in range(count):
+        item = _new(VoteResponseTopicData)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+        n = data[at]
+        at += 1
+        if n > 127:
+            n, at = read_length(data, at - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 16 <= limit - at:
+            raise count_refused(n, limit - at)
+        item.partitions, at = _read_vote_response_partition_data(data, at, version, n)
+        tags = data[at]
+        at += 1
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_vote_response_topic_data(out: bytearray, items: Iterable[VoteResponseTopicData], version: int) -> None:
+    for item in items:
+        write_compact_string(out, item.topic_name)
+        write_length(out, len(item.partitions))
+        _write_vote_response_partition_data(out, item.partitions, version)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+    items: list[NodeEndpoint] = []
+    for _ in range(count):
+        item = _new(NodeEndpoint)
+        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
+        at += 5
+        if n > 127:
+            n, at = read_string_length(data, at - 1)
+        else:
+            n -= 1
+        if n < 0:
+            raise null_refused()
+        at += n
+        item.host = data[at - n : at].decode("utf-8", LENIENT)
+        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+        at += 3
+        item.unknown_tagged_fields = ()
+        if tags:
+            item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+        items.append(item)
+    return items, at
+
+
+def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
+    for item in items:
+        out += _S_INT32.pack(item.node_id)
+        write_compact_string(out, item.host)
+        out += _S_UINT16.pack(item.port)
+        if item.unknown_tagged_fields:
+            write_tagged_fields(out, (), item.unknown_tagged_fields)
+        else:
+            out.append(0)
+
+
+def _read_vote_response_tags(item: VoteResponse, data: bytes, at: int, version: int) -> int:
+    unknown = []
+    tags, at = read_tag_count(data, at)
+    for _ in range(tags):
+        tag, at = read_uvarint(data, at)
+        size, at = read_uvarint(data, at)
+        if tag == 0:
+            if not (version >= 1):
+                raise tag_refused(tag, version)
+            n, at = read_length(data, at)
+            limit = len(data)
+            if not 0 <= n * 8 <= limit - at:
+                raise count_refused(n, limit - at)
+            item.node_endpoints, at = _read_node_endpoint(data, at, version, n)
+        else:
+            field_, at = read_unknown_field(data, at, tag, size)
+            unknown.append(field_)
+    item.unknown_tagged_fields = tuple(unknown)
+    return at
+
+
+def _write_vote_response_tags(target: bytearray, item: VoteResponse, version: int) -> None:
+    known: list[TaggedField] = []
+    if item.node_endpoints:
+        if version >= 1:
+            out = bytearray()
+            write_length(out, len(item.node_endpoints))
+            _write_node_endpoint(out, item.node_endpoints, version)
+            known.append(TaggedField(0, bytes(out)))
+        else:
+            raise not_in_version("node_endpoints", version)
+    write_tagged_fields(target, known, item.unknown_tagged_fields)
+
+SCHEMA: Final = """\
+request VoteRequest key=52 versions=0-2 flexible=0+ listeners=controller
+  clusterId               string           nullable default=null
+  voterId                 int32            1+ default=-1 ignorable
+  topics                  []TopicData
+    topicName             string
+    partitions            []PartitionData
+      partitionIndex      int32
+      replicaEpoch        int32
+      replicaId           int32
+      replicaDirectoryId  uuid             1+ ignorable
+      voterDirectoryId    uuid             1+ ignorable
+      lastOffsetEpoch     int32
+      lastOffset          int64
+      preVote             bool             2
+
+response VoteResponse key=52 versions=0-2 flexible=0+ listeners=controller
+  errorCode           int16
+  topics              []TopicData
+    topicName         string
+    partitions        []PartitionData
+      partitionIndex  int32
+      errorCode       int16
+      leaderId        int32
+      leaderEpoch     int32
+      voteGranted     bool
+  nodeEndpoints       []NodeEndpoint   1+ tag=0
+    nodeId            int32
+    host              string
+    port              uint16
+"""
