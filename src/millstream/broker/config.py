@@ -1,0 +1,191 @@
+"""`BrokerConfig`: a node's settings, typed, from Kafka's defaults, a `server.properties` and `--override key=value`.
+
+Owns where settings come from and which win. What a single key may be is in `config_table`; listeners are in `listeners`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from millstream.broker.config_strangers import is_java_only, is_not_served_yet, protects
+from millstream.broker.config_table import BROKER_CONFIGS
+from millstream.broker.listeners import Listener, client_listeners, parse_listeners
+from millstream.errors import ConfigError
+from millstream.metadata.config_key import ConfigValue, parse_config
+from millstream.metadata.topic_config import log_config, topic_defaults
+
+_LOGGER = logging.getLogger(__name__)
+FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """A node's settings. Fields up to `metadata_max_idle_interval_ms` are the keys with underscores; the rest is derived."""
+
+    node_id: int
+    broker_rack: str | None
+    millstream_flush_on_ack: str
+    request_timeout_ms: int
+
+    socket_request_max_bytes: int
+    socket_listen_backlog_size: int
+    socket_send_buffer_bytes: int
+    socket_receive_buffer_bytes: int
+    max_connections: int
+    max_connections_per_ip: int
+    connections_max_idle_ms: int
+    queued_max_request_bytes: int
+
+    num_partitions: int
+    default_replication_factor: int
+    auto_create_topics_enable: bool
+    delete_topic_enable: bool
+    max_request_partition_size_limit: int
+    fetch_max_bytes: int
+    max_incremental_fetch_session_cache_slots: int
+
+    log_retention_check_interval_ms: int
+    log_initial_task_delay_ms: int
+    log_flush_offset_checkpoint_interval_ms: int
+    log_flush_start_offset_checkpoint_interval_ms: int
+    replica_high_watermark_checkpoint_interval_ms: int
+    producer_id_expiration_ms: int
+    producer_id_expiration_check_interval_ms: int
+
+    group_initial_rebalance_delay_ms: int
+    group_min_session_timeout_ms: int
+    group_max_session_timeout_ms: int
+    group_max_size: int
+    offset_metadata_max_bytes: int
+    offsets_commit_timeout_ms: int
+    offsets_retention_minutes: int
+    offsets_retention_check_interval_ms: int
+    offsets_topic_num_partitions: int
+    offsets_topic_replication_factor: int
+    offsets_topic_segment_bytes: int
+    offsets_topic_compression_codec: int
+    transaction_max_timeout_ms: int
+
+    controller_quorum_election_timeout_ms: int
+    controller_quorum_fetch_timeout_ms: int
+    broker_heartbeat_interval_ms: int
+    broker_session_timeout_ms: int
+    metadata_log_segment_bytes: int
+    metadata_log_segment_ms: int
+    metadata_max_idle_interval_ms: int
+
+    data_directory: str
+    listeners: tuple[Listener, ...]
+    """Where to listen for clients."""
+    advertised: tuple[Listener, ...] | None
+    topic_defaults: Mapping[str, str]
+    """Topic configurations that the broker's own keys imply, under topic names."""
+    settings: Mapping[str, str]
+    """What was set, as text: DescribeConfigs tells it from the defaults."""
+
+
+def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
+    """Typed settings. Raises ConfigError for unknown keys, bad values and combinations that cannot be served."""
+    known = _known_settings(settings)
+    values = parse_config(BROKER_CONFIGS, known)
+    _check_roles(values)
+    implied = topic_defaults(known)
+    log_config(
+        {}, implied
+    )  # a default that no topic could have is an error now, not at the first topic
+    listeners = parse_listeners("listeners", _list_of(values, "listeners"))
+    controller_names = [name.upper() for name in _list_of(values, "controller.listener.names")]
+    typed: dict[str, Any] = {  # Any: a test holds the table's types equal to the fields'
+        field.name: values[field.name.replace("_", ".")]
+        for field in fields(BrokerConfig)
+        if field.name.replace("_", ".") in values and field.name != "listeners"
+    }
+    if "node.id" not in known and values["broker.id"] != -1:
+        typed["node_id"] = values["broker.id"]
+    advertised = _list_of(values, "advertised.listeners")
+    return BrokerConfig(
+        **typed,
+        data_directory=_data_directory(values),
+        listeners=client_listeners(
+            listeners, controller_names, _list_of(values, "listener.security.protocol.map")
+        ),
+        advertised=parse_listeners("advertised.listeners", advertised) if advertised else None,
+        topic_defaults=implied,
+        settings=known,
+    )
+
+
+def parse_override(text: str) -> tuple[str, str]:
+    """One `--override key=value`."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ConfigError(f"--override {text}: write key=value, such as num.partitions=3")
+    return key.strip(), value.strip()
+
+
+def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that mean something here; the others are warned of once, or refused."""
+    known: dict[str, str] = {}
+    java_only, not_yet = [], []
+    for name, value in settings.items():
+        if name in BROKER_CONFIGS:
+            known[name] = value
+        elif protects(name, value):
+            raise ConfigError(
+                f"{name}={value} asks for protection that this version does not give: remove it to go without"
+            )
+        elif is_java_only(name):
+            java_only.append(name)
+        elif is_not_served_yet(name) or protects(name, "?"):
+            not_yet.append(name)
+        else:
+            raise ConfigError(_unknown(name))
+    if java_only:
+        _LOGGER.warning(
+            "settings of Kafka's Java machinery, without effect here: %s", ", ".join(java_only)
+        )
+    if not_yet:
+        _LOGGER.warning("settings without effect in this version: %s", ", ".join(not_yet))
+    return known
+
+
+def _unknown(name: str) -> str:
+    import difflib  # only to name a spelling mistake
+
+    nearest = difflib.get_close_matches(name, BROKER_CONFIGS, n=1, cutoff=0.0)
+    return f"unknown setting {name}: did you mean {nearest[0]}?"
+
+
+def _check_roles(values: Mapping[str, ConfigValue]) -> None:
+    if set(_list_of(values, "process.roles")) != {"broker", "controller"}:
+        raise ConfigError(
+            "process.roles: this version runs one node that is both; write process.roles=broker,controller"
+        )
+    voters = _list_of(values, "controller.quorum.voters")
+    if len(voters) > 1:
+        raise ConfigError(
+            f"controller.quorum.voters names {len(voters)} voters: this version runs a quorum of one; remove the key"
+        )
+
+
+def _data_directory(values: Mapping[str, ConfigValue]) -> str:
+    directories = _list_of(values, "log.dirs") or (str(values["log.dir"]),)
+    if len(directories) > 1:
+        raise ConfigError(
+            f"log.dirs names {len(directories)} directories: this version keeps all logs in one"
+        )
+    metadata_directory = values["metadata.log.dir"]
+    if metadata_directory not in {None, directories[0]}:
+        raise ConfigError(
+            f"metadata.log.dir={metadata_directory}: this version keeps the metadata log in log.dirs; remove the key"
+        )
+    return directories[0]
+
+
+def _list_of(values: Mapping[str, ConfigValue], name: str) -> tuple[str, ...]:
+    value = values[name]
+    assert value is None or isinstance(value, tuple), f"{name} is a list in the table"
+    return value or ()

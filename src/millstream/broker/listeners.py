@@ -1,0 +1,89 @@
+"""Listeners as settings: NAME://HOST:PORT lists, which of them serve clients, and what is advertised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from millstream.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One address, to listen on or to advertise. An empty host means all addresses of this machine."""
+
+    name: str
+    host: str
+    port: int
+
+
+def parse_listeners(key: str, entries: Sequence[str]) -> tuple[Listener, ...]:
+    """Raises ConfigError that names `key` for an entry that is not NAME://HOST:PORT, and for a name that stands twice."""
+    listeners = tuple(_parse(key, entry) for entry in entries)
+    if len({listener.name for listener in listeners}) != len(listeners):
+        raise ConfigError(f"{key}: each listener needs a name of its own, not {','.join(entries)}")
+    return listeners
+
+
+def client_listeners(
+    listeners: Sequence[Listener], controller_names: Sequence[str], protocols: Sequence[str]
+) -> tuple[Listener, ...]:
+    """The listeners that serve clients. Raises ConfigError when one needs a protocol that is not supported."""
+    protocol_of = _protocol_map(protocols)
+    serving = tuple(listener for listener in listeners if listener.name not in controller_names)
+    if not serving:
+        raise ConfigError(
+            "listeners: at least one must serve clients, such as PLAINTEXT://127.0.0.1:9092"
+        )
+    for listener in serving:
+        protocol = protocol_of.get(listener.name)
+        if protocol is None:
+            raise ConfigError(
+                f"listener.security.protocol.map names no protocol for listener {listener.name}"
+            )
+        if protocol != "PLAINTEXT":
+            raise ConfigError(
+                f"listener {listener.name} asks for {protocol}: this version serves PLAINTEXT only; "
+                "keep it on a private network"
+            )
+    return serving
+
+
+def advertised_listeners(
+    bound: Sequence[Listener], advertised: Sequence[Listener] | None, host_name: str
+) -> tuple[Listener, ...]:
+    """What clients are told, one per bound listener: the advertised entry of the same name, else the bound address itself.
+
+    An advertised port 0 means the bound port, so that a test may advertise a name and still let the system choose.
+    """
+    by_name = {listener.name: listener for listener in advertised or ()}
+    told = []
+    for listener in bound:
+        entry = by_name.get(listener.name, listener)
+        host = entry.host or host_name
+        if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound: clients cannot connect to it
+            host = host_name
+        told.append(Listener(listener.name, host, entry.port or listener.port))
+    return tuple(told)
+
+
+def _protocol_map(entries: Sequence[str]) -> Mapping[str, str]:
+    protocols = {}
+    for entry in entries:
+        name, colon, protocol = entry.partition(":")
+        if not colon:
+            raise ConfigError(f"listener.security.protocol.map: write NAME:PROTOCOL, not {entry}")
+        protocols[name.strip()] = protocol.strip().upper()
+    return protocols
+
+
+def _parse(key: str, entry: str) -> Listener:
+    name, found, address = entry.partition("://")
+    host, colon, port = address.rpartition(":")
+    if not (found and colon and name and port.isascii() and port.isdigit()):
+        raise ConfigError(
+            f"{key}: write NAME://HOST:PORT, such as PLAINTEXT://127.0.0.1:9092, not {entry}"
+        )
+    if int(port) > 65535:
+        raise ConfigError(f"{key}: port {port} is out of range: give 0 (any free port) to 65535")
+    return Listener(name.strip().upper(), host.strip("[]"), int(port))

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import logging
+import types
+import typing
+from dataclasses import fields
+
+import pytest
+
+from millstream.broker.config import BrokerConfig, broker_config, parse_override
+from millstream.broker.config_table import BROKER_CONFIGS
+from millstream.broker.listeners import Listener
+from millstream.broker.properties import parse_properties
+from millstream.errors import ConfigError
+from millstream.metadata.config_key import ConfigType
+
+KAFKA_SERVER_PROPERTIES = """
+# as shipped with Kafka 4.3 for a combined node
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=2
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+
+
+def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
+    derived = {"data_directory", "listeners", "advertised", "topic_defaults", "settings"}
+    hints = typing.get_type_hints(BrokerConfig)
+    python_types = {
+        ConfigType.BOOLEAN: bool, ConfigType.STRING: str, ConfigType.INT: int, ConfigType.SHORT: int, ConfigType.LONG: int,
+    }  # fmt: skip
+    for field in fields(BrokerConfig):
+        if field.name in derived:
+            continue
+        key = BROKER_CONFIGS[field.name.replace("_", ".")]
+        expected: object = python_types[key.type]
+        if key.default_value is None:
+            expected = expected | types.NoneType  # type: ignore[operator]
+        assert hints[field.name] == expected, field.name
+
+
+def test_defaults_of_the_table_can_be_parsed_back() -> None:
+    for key in BROKER_CONFIGS.values():
+        assert key.parse(key.default_text) == key.default_value, key.name
+
+
+def test_every_key_is_explained() -> None:
+    assert [key.name for key in BROKER_CONFIGS.values() if len(key.doc) < 20] == []
+
+
+def test_a_node_without_settings_listens_on_this_machine_only() -> None:
+    config = broker_config({})
+    assert config.listeners == (Listener("PLAINTEXT", "127.0.0.1", 9092),)
+    assert (config.node_id, config.num_partitions, config.data_directory) == (
+        1,
+        1,
+        "./millstream-data",
+    )
+    assert config.millstream_flush_on_ack == "auto"
+
+
+def test_kafkas_own_server_properties_is_read_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        config = broker_config(parse_properties(KAFKA_SERVER_PROPERTIES))
+    assert config.listeners == (Listener("PLAINTEXT", "", 9092),)
+    assert config.advertised == (
+        Listener("PLAINTEXT", "localhost", 9092),
+        Listener("CONTROLLER", "localhost", 9093),
+    )
+    assert config.data_directory == "/tmp/kraft-combined-logs"
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        "settings of Kafka's Java machinery, without effect here",
+        "settings without effect in this version",
+    ]
+    assert "num.io.threads" in caplog.records[0].message
+
+
+def test_an_unknown_key_is_an_error_that_names_the_nearest() -> None:
+    with pytest.raises(
+        ConfigError, match="unknown setting num.partition: did you mean num.partitions?"
+    ):
+        broker_config({"num.partition": "3"})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+        ("super.users", "User:admin"),
+        ("listener.name.internal.ssl.client.auth", "required"),
+    ],
+)
+def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, value: str) -> None:
+    with pytest.raises(ConfigError, match="asks for protection that this version does not give"):
+        broker_config({key: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            {"listeners": "SSL://:9092"},
+            "listener SSL asks for SSL: this version serves PLAINTEXT only",
+        ),
+        ({"listeners": "CONTROLLER://:9093"}, "at least one must serve clients"),
+        ({"listeners": "localhost:9092"}, "write NAME://HOST:PORT"),
+        ({"listeners": "PLAINTEXT://:99999"}, "port 99999 is out of range"),
+        ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "a name of its own"),
+        ({"listeners": "INSIDE://:9092"}, "names no protocol for listener INSIDE"),
+        ({"process.roles": "broker"}, "process.roles=broker,controller"),
+        ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 voters"),
+        ({"log.dirs": "/a,/b"}, "names 2 directories"),
+        ({"metadata.log.dir": "/elsewhere"}, "remove the key"),
+        ({"millstream.flush.on.ack": "sometimes"}, "auto, always, never"),
+        ({"num.partitions": "0"}, "at least 1"),
+        ({"log.retention.ms": "-7"}, "at least -1"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_with_a_sentence(
+    settings: dict[str, str], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        broker_config(settings)
+
+
+def test_broker_keys_become_defaults_of_topics() -> None:
+    config = broker_config({"log.retention.hours": "1", "message.max.bytes": "2000000"})
+    assert config.topic_defaults == {"retention.ms": "3600000", "max.message.bytes": "2000000"}
+
+
+def test_the_old_name_of_the_node_id_is_understood() -> None:
+    assert broker_config({"broker.id": "7"}).node_id == 7
+    assert broker_config({"broker.id": "7", "node.id": "8"}).node_id == 8
+
+
+def test_what_was_set_is_remembered_as_text() -> None:
+    assert broker_config({"num.partitions": "03"}).settings == {"num.partitions": "03"}
+
+
+def test_overrides_are_key_equals_value() -> None:
+    assert parse_override("listeners=A://h:1?x=y") == ("listeners", "A://h:1?x=y")
+    with pytest.raises(ConfigError, match="write key=value"):
+        parse_override("num.partitions")
