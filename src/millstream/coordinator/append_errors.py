@@ -1,0 +1,38 @@
+"""What a client of a coordinator is told when the coordinator's own log refused its records.
+
+The client knows nothing of the internal topic, so an error about that topic must become one about the coordinator:
+retry later, or look the coordinator up again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    KafkaError,
+    KafkaStorageError,
+    NotCoordinator,
+    NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend,
+    NotLeaderOrFollower,
+    RequestTimedOut,
+    UnknownTopicOrPartition,
+)
+
+_RETRY_LATER: Final = (
+    UnknownTopicOrPartition,
+    NotEnoughReplicas,
+    NotEnoughReplicasAfterAppend,
+    RequestTimedOut,
+)
+_LOOK_UP_AGAIN: Final = (NotLeaderOrFollower, KafkaStorageError)
+
+
+def coordinator_error(error: KafkaError) -> KafkaError:
+    """The error to answer with; one that needs no translation comes back as it is."""
+    if isinstance(error, _RETRY_LATER):
+        return CoordinatorNotAvailable(f"the coordinator could not store this: {error}")
+    if isinstance(error, _LOOK_UP_AGAIN):
+        return NotCoordinator(f"the coordinator could not store this: {error}")
+    return error

@@ -1,0 +1,53 @@
+"""DeleteGroups, and the offsets of partitions that are deleted: everything that removes without waiting for age."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.offset_store import OffsetStore
+from millstream.coordinator.group.records import group_tombstone, offset_commit_tombstone
+from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.group.turn import Turn
+from millstream.errors import KafkaError, NonEmptyGroup
+from millstream.protocol.generated.delete_groups import DeletableGroupResult
+
+
+def delete_groups(
+    groups: Groups, offsets: OffsetStore, group_ids: Collection[str], turn: Turn
+) -> list[DeletableGroupResult]:
+    """Each group has its own error; a name given twice is deleted once."""
+    return [
+        DeletableGroupResult(group_id=group_id, error_code=_delete(groups, offsets, group_id, turn))
+        for group_id in dict.fromkeys(group_ids)
+    ]
+
+
+def _delete(groups: Groups, offsets: OffsetStore, group_id: str, turn: Turn) -> int:
+    """Gives the error code. Tombstones of the offsets come first: what follows a tombstone of the group would revive it."""
+    try:
+        check_may_delete(groups, group_id)
+    except KafkaError as error:
+        return error.code
+    places = [(topic, p) for topic, ps in offsets.of_group(group_id).items() for p in ps]
+    places += [place for place in offsets.open_in_group(group_id) if place not in set(places)]
+    turn.result.records += [offset_commit_tombstone(group_id, *place) for place in places]
+    turn.result.records.append(group_tombstone(group_id))
+    return 0
+
+
+def check_may_delete(groups: Groups, group_id: str) -> None:
+    """Raises GroupIdNotFound, NonEmptyGroup."""
+    group = groups.get(group_id)
+    if group.state is not GroupState.EMPTY:
+        raise NonEmptyGroup(f"group {group_id} has members; stop them first")
+
+
+def forget_topics(offsets: OffsetStore, topics: Collection[str], turn: Turn) -> None:
+    """The topics were deleted: offsets in them mean nothing any more."""
+    for group_id in offsets.group_ids():
+        for topic, partitions in offsets.of_group(group_id).items():
+            if topic in topics:
+                turn.result.records += [
+                    offset_commit_tombstone(group_id, topic, partition) for partition in partitions
+                ]

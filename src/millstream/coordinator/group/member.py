@@ -1,0 +1,68 @@
+"""One member of a classic group: who it is, what it can speak, and which of its requests wait."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from millstream.coordinator.result import Token
+from millstream.runtime import Random
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a member asks for when it joins. Replaced as a whole by its next JoinGroup."""
+
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[tuple[str, bytes], ...]
+    """Name and metadata, the member's favourite first."""
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """The metadata for one protocol; empty when the member does not speak it."""
+        return next((metadata for name, metadata in self.protocols if name == protocol), b"")
+
+    def names(self) -> set[str]:
+        return {name for name, _ in self.protocols}
+
+    def favourite(self, candidates: Collection[str]) -> str:
+        for name, _ in self.protocols:
+            if name in candidates:
+                return name
+        raise AssertionError("a member was admitted that speaks no protocol of its group")
+
+
+@dataclass(slots=True)
+class Member:
+    """Its group changes it, nobody else: the group counts who waits."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    terms: Terms
+    is_new: bool = False
+    """Joins for the first time and does not know its id yet, so it cannot send heartbeats."""
+    joining: Token | None = None
+    """The JoinGroup that waits for the next generation."""
+    syncing: Token | None = None
+    """The SyncGroup that waits for the leader's assignment."""
+
+    @property
+    def is_static(self) -> bool:
+        return self.group_instance_id is not None
+
+    @property
+    def outlives_its_session(self) -> bool:
+        """Who waits for the group cannot send heartbeats. A new member may be gone without anybody noticing, so it can not."""
+        return not self.is_new and (self.joining is not None or self.syncing is not None)
+
+
+def new_member_id(random: Random, prefix: str) -> str:
+    """`prefix` (client id, or instance id of a static member), a dash and a random version-4 uuid."""
+    raw = bytearray(random.randbytes(16))
+    raw[6] = raw[6] & 0x0F | 0x40
+    raw[8] = raw[8] & 0x3F | 0x80
+    digits = raw.hex()
+    groups = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return f"{prefix}-{'-'.join(groups)}"

@@ -1,0 +1,114 @@
+"""OffsetCommit: who may commit for a group, and what is stored.
+
+Owns the checks per state of the group. Topic names have been resolved and unknown topics answered by the handler: what
+arrives here is to be stored. Works the same for groups that only store offsets (generation -1, no member id).
+"""
+
+from __future__ import annotations
+
+from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
+from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.result import CoordinatorContext
+from millstream.errors import (
+    GroupIdNotFound,
+    IllegalGeneration,
+    OffsetMetadataTooLarge,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+from millstream.protocol.generated.group_records import OffsetCommitValue
+from millstream.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+_FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND = 9
+_NO_RETENTION_TIME = -1
+
+
+def commit_offsets(
+    groups: Groups, request: OffsetCommitRequest, context: CoordinatorContext, turn: Turn
+) -> None:
+    """Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
+    group = groups.find(request.group_id)
+    if group is not None:
+        check_may_commit(group, request)
+        _keep_session(group, request.member_id, turn)
+    elif request.generation_id_or_member_epoch >= 0:
+        if context.api_version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
+            raise GroupIdNotFound
+        raise IllegalGeneration
+    expire_timestamp = _expire_timestamp(request, turn)
+    topics = [_commit_topic(request, topic, expire_timestamp, turn) for topic in request.topics]
+    turn.result.reply(context.token, OffsetCommitResponse(topics=topics))
+
+
+def check_may_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
+    generation = request.generation_id_or_member_epoch
+    if generation < 0 and group.state is GroupState.EMPTY:
+        return  # an administrator, or a consumer that assigns itself
+    names_a_member = bool(request.member_id) or request.group_instance_id is not None
+    if generation < 0 and not names_a_member:
+        raise UnknownMemberId(f"group {group.group_id} has members: only they may commit")
+    group.member(request.member_id, request.group_instance_id)
+    if generation != group.generation:
+        raise IllegalGeneration
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        raise RebalanceInProgress  # its partitions are somebody else's by now; it has not been told yet
+
+
+def _keep_session(group: ClassicGroup, member_id: str, turn: Turn) -> None:
+    """A commit shows that the member is alive, as a heartbeat does."""
+    member = group.members.get(member_id)
+    if member is not None:
+        turn.restart_session(group, member)
+
+
+def _expire_timestamp(request: OffsetCommitRequest, turn: Turn) -> int:
+    if request.retention_time_ms == _NO_RETENTION_TIME:
+        return NO_EXPIRY_TIMESTAMP
+    return turn.now.wall_ms + request.retention_time_ms
+
+
+def _commit_topic(
+    request: OffsetCommitRequest,
+    topic: OffsetCommitRequestTopic,
+    expire_timestamp: int,
+    turn: Turn,
+) -> OffsetCommitResponseTopic:
+    partitions = []
+    for partition in topic.partitions:
+        metadata = partition.committed_metadata or ""
+        if len(metadata) > turn.config.offset_metadata_max_bytes:
+            error_code = OffsetMetadataTooLarge.code
+        else:
+            error_code = 0
+            value = _value(topic, partition, expire_timestamp, turn.now.wall_ms)
+            index = partition.partition_index
+            record = offset_commit_record(request.group_id, topic.name, index, value)
+            turn.result.records.append(record)
+        partitions.append(OffsetCommitResponsePartition(partition.partition_index, error_code))
+    return OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions)
+
+
+def _value(
+    topic: OffsetCommitRequestTopic,
+    partition: OffsetCommitRequestPartition,
+    expire_timestamp: int,
+    commit_timestamp: int,
+) -> OffsetCommitValue:
+    return OffsetCommitValue(
+        offset=partition.committed_offset,
+        leader_epoch=partition.committed_leader_epoch,
+        metadata=partition.committed_metadata or "",
+        commit_timestamp=commit_timestamp,
+        expire_timestamp=expire_timestamp,
+        topic_id=topic.topic_id,
+    )

@@ -1,0 +1,97 @@
+"""The committed offsets of one shard's groups, and those of open transactions.
+
+Hard state: only the replay of records changes it. Offsets of a transaction count when its commit marker comes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from millstream.model import Offset, ProducerId
+from millstream.protocol.generated.group_records import OffsetCommitKey, OffsetCommitValue
+
+_NOTHING: Mapping[str, Mapping[int, StoredOffset]] = MappingProxyType({})
+
+
+class StoredOffset(NamedTuple):
+    """What was committed, and where in the log it says so."""
+
+    value: OffsetCommitValue
+    record_offset: Offset
+
+
+class _Place(NamedTuple):
+    group_id: str
+    topic: str
+    partition: int
+
+
+class OffsetStore:
+    def __init__(self) -> None:
+        self._groups: dict[str, dict[str, dict[int, StoredOffset]]] = {}
+        self._transactions: dict[ProducerId, dict[_Place, StoredOffset]] = {}
+        self._open: Counter[_Place] = Counter()
+        """In how many open transactions each place has been committed."""
+
+    # Questions
+
+    def group_ids(self) -> Iterator[str]:
+        return iter(self._groups)
+
+    def of_group(self, group_id: str) -> Mapping[str, Mapping[int, StoredOffset]]:
+        """By topic and partition. A live view: copy before anything is replayed."""
+        return self._groups.get(group_id, _NOTHING)
+
+    def find(self, group_id: str, topic: str, partition: int) -> StoredOffset | None:
+        return self._groups.get(group_id, _NOTHING).get(topic, {}).get(partition)
+
+    def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction may still change this offset."""
+        return _Place(group_id, topic, partition) in self._open
+
+    def has_open_transactions(self, group_id: str) -> bool:
+        return any(place.group_id == group_id for place in self._open)
+
+    def open_in_group(self, group_id: str) -> Iterable[tuple[str, int]]:
+        return [(p.topic, p.partition) for p in self._open if p.group_id == group_id]
+
+    # Replay
+
+    def put(self, key: OffsetCommitKey, stored: StoredOffset, producer_id: ProducerId) -> None:
+        place = _Place(key.group, key.topic, key.partition)
+        if producer_id < 0:
+            self._put(place, stored)
+            return
+        pending = self._transactions.setdefault(producer_id, {})
+        self._open[place] += place not in pending
+        pending[place] = stored
+
+    def remove(self, key: OffsetCommitKey) -> None:
+        """A tombstone also takes what open transactions would have put there: the partition or the group is gone."""
+        place = _Place(key.group, key.topic, key.partition)
+        topics = self._groups.get(place.group_id, {})
+        partitions = topics.get(place.topic, {})
+        partitions.pop(place.partition, None)
+        if not partitions:
+            topics.pop(place.topic, None)
+        if not topics:
+            self._groups.pop(place.group_id, None)
+        if self._open.pop(place, 0):
+            for pending in self._transactions.values():
+                pending.pop(place, None)
+
+    def end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
+        for place, stored in self._transactions.pop(producer_id, {}).items():
+            self._open[place] -= 1
+            if not self._open[place]:
+                del self._open[place]
+            newest = self.find(*place)
+            if committed and (newest is None or newest.record_offset < stored.record_offset):
+                self._put(place, stored)
+
+    def _put(self, place: _Place, stored: StoredOffset) -> None:
+        topics = self._groups.setdefault(place.group_id, {})
+        topics.setdefault(place.topic, {})[place.partition] = stored

@@ -1,0 +1,53 @@
+"""Heartbeat, and what happens when it stays away: the session of a member of a classic group."""
+
+from __future__ import annotations
+
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.rebalance import (
+    maybe_complete_join,
+    rebalance_or_complete_join,
+    remove_member,
+)
+from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.result import CoordinatorContext
+from millstream.errors import (
+    IllegalGeneration,
+    InvalidGroupId,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+
+def heartbeat(
+    groups: Groups, request: HeartbeatRequest, context: CoordinatorContext, turn: Turn
+) -> None:
+    """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
+    if not request.group_id:
+        raise InvalidGroupId
+    group = groups.find(request.group_id)
+    if group is None:
+        raise UnknownMemberId
+    member = group.member(request.member_id, request.group_instance_id)
+    if request.generation_id != group.generation:
+        raise IllegalGeneration
+    turn.restart_session(group, member)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        turn.result.fail(context.token, RebalanceInProgress())
+    else:
+        turn.result.reply(context.token, HeartbeatResponse())
+
+
+def expire_session(groups: Groups, group_id: str, member_id: str, turn: Turn) -> None:
+    """The session timer of a member, or of an id handed out to a member that never joined, has fired."""
+    group = groups.find(group_id)
+    if group is None:
+        return
+    member = group.members.get(member_id)
+    if member_id in group.pending_members:
+        group.pending_members.remove(member_id)
+        maybe_complete_join(group, turn)
+    elif member is not None and not member.outlives_its_session:
+        remove_member(group, member, turn)
+        rebalance_or_complete_join(group, turn, f"session of {member_id} expired")

@@ -1,0 +1,252 @@
+"""The group coordinator of one `__consumer_offsets` partition: the front of everything in this package.
+
+Handlers plan: they may move soft state (who waits, who is expected, which session runs), which a new coordinator rebuilds by
+asking the members. Hard state (committed offsets, the stored assignment of a generation, which groups exist in the log)
+changes in `replay` alone, live and at load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from millstream.coordinator.group import (
+    delete,
+    describe,
+    join,
+    leave,
+    offset_commit,
+    offset_expiry,
+    offset_fetch,
+    rebalance,
+    session,
+    sync,
+)
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.offset_store import OffsetStore, StoredOffset
+from millstream.coordinator.group.records import assignments_of, group_from_value
+from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
+from millstream.coordinator.record import CoordinatorRecord
+from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
+from millstream.model import Offset, ProducerId
+from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from millstream.protocol.generated.describe_groups import (
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from millstream.protocol.generated.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+from millstream.protocol.generated.heartbeat import HeartbeatRequest
+from millstream.protocol.generated.join_group import JoinGroupRequest
+from millstream.protocol.generated.leave_group import LeaveGroupRequest
+from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from millstream.protocol.generated.offset_commit import OffsetCommitRequest
+from millstream.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from millstream.protocol.generated.sync_group import SyncGroupRequest
+from millstream.runtime import Instant, Random
+
+_EXPIRY_PAUSE_MS: Final = 100
+"""Between two batches of tombstones."""
+
+
+class GroupShard:
+    """Satisfies `coordinator.runtime.Shard`. A KafkaError raised by a handler is the answer; nothing has changed then."""
+
+    def __init__(self, config: GroupCoordinatorConfig, random: Random) -> None:
+        self._config = config
+        self._random = random
+        self._groups = Groups()
+        self._offsets = OffsetStore()
+        self._is_loaded = False
+
+    @property
+    def groups(self) -> Groups:
+        """To look at, not to change."""
+        return self._groups
+
+    @property
+    def offsets(self) -> OffsetStore:
+        """To look at, not to change."""
+        return self._offsets
+
+    # Membership
+
+    def handle_join_group(
+        self, request: JoinGroupRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        join.join_group(self._groups, request, context, self._random, turn)
+        return turn.result
+
+    def handle_sync_group(
+        self, request: SyncGroupRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        sync.sync_group(self._groups, request, context, turn)
+        return turn.result
+
+    def handle_heartbeat(
+        self, request: HeartbeatRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        session.heartbeat(self._groups, request, context, turn)
+        return turn.result
+
+    def handle_leave_group(
+        self, request: LeaveGroupRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        leave.leave_group(self._groups, request, context, turn)
+        return turn.result
+
+    # Offsets
+
+    def handle_offset_commit(
+        self, request: OffsetCommitRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        offset_commit.commit_offsets(self._groups, request, context, turn)
+        return turn.result
+
+    def handle_offset_fetch(
+        self, request: OffsetFetchRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        """Every group of the request that belongs to this shard, in the shape of versions 8 on."""
+        turn = self._turn(now)
+        answers = [
+            offset_fetch.fetch_offsets(
+                self._groups, self._offsets, group, require_stable=request.require_stable
+            )
+            for group in request.groups
+        ]
+        turn.result.reply(context.token, OffsetFetchResponse(groups=answers))
+        return turn.result
+
+    def handle_topics_deleted(
+        self, topics: Collection[str], context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        delete.forget_topics(self._offsets, topics, turn)
+        turn.result.reply(context.token, None)
+        return turn.result
+
+    # Administration
+
+    def handle_describe_groups(
+        self, request: DescribeGroupsRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        described = [
+            describe.describe_group(self._groups, group_id, context.api_version)
+            for group_id in request.groups
+        ]
+        turn.result.reply(context.token, DescribeGroupsResponse(groups=described))
+        return turn.result
+
+    def handle_list_groups(
+        self, request: ListGroupsRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        listed = describe.list_groups(self._groups, request.states_filter, request.types_filter)
+        turn.result.reply(context.token, ListGroupsResponse(groups=listed))
+        return turn.result
+
+    def handle_delete_groups(
+        self, request: DeleteGroupsRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        results = delete.delete_groups(self._groups, self._offsets, request.groups_names, turn)
+        turn.result.reply(context.token, DeleteGroupsResponse(results=results))
+        return turn.result
+
+    # What the runtime asks for
+
+    def handle_loaded(self, now: Instant) -> CoordinatorResult:
+        """A stored group is taken as alive: each member has a whole session to show itself."""
+        self._is_loaded = True
+        turn = self._turn(now)
+        for group in self._groups:
+            for member in group.members.values():
+                turn.restart_session(group, member)
+            if len(group.members) > self._config.group_max_size:
+                rebalance.prepare_rebalance(group, turn, "it has more members than are allowed")
+        self._start_expiry_timer(turn, self._config.offsets_retention_check_interval_ms)
+        return turn.result
+
+    def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
+        assert isinstance(key, GroupTimer), "a timer of another shard"
+        turn = self._turn(now)
+        group = self._groups.find(key.group_id)
+        if key.kind is TimerKind.SESSION:
+            session.expire_session(self._groups, key.group_id, key.member_id, turn)
+        elif key.kind is TimerKind.JOIN and group is not None:
+            rebalance.expire_join(group, turn)
+        elif key.kind is TimerKind.SYNC and group is not None:
+            rebalance.expire_sync(group, turn)
+        elif key.kind is TimerKind.OFFSET_EXPIRY:
+            is_done = offset_expiry.expire_offsets(self._groups, self._offsets, turn)
+            interval_ms = self._config.offsets_retention_check_interval_ms
+            self._start_expiry_timer(turn, interval_ms if is_done else _EXPIRY_PAUSE_MS)
+        return turn.result
+
+    def handle_append_failed(
+        self, records: Sequence[CoordinatorRecord], now: Instant
+    ) -> CoordinatorResult:
+        """A generation whose assignment or membership could not be stored is tried again with the next one."""
+        turn = self._turn(now)
+        for record in records:
+            if isinstance(record.key, GroupMetadataKey):
+                self._rebalance_unstored(record.key.group, turn)
+        return turn.result
+
+    def _rebalance_unstored(self, group_id: str, turn: Turn) -> None:
+        group = self._groups.find(group_id)
+        if group is not None and group.state in (
+            GroupState.COMPLETING_REBALANCE,
+            GroupState.STABLE,
+        ):
+            rebalance.prepare_rebalance(group, turn, "its metadata could not be stored")
+
+    # Hard state
+
+    def replay(self, offset: Offset, record: CoordinatorRecord) -> None:
+        """Records of group types that are not served are passed over, as Kafka does with types it does not know."""
+        match record.key, record.value:
+            case OffsetCommitKey() as key, None:
+                self._offsets.remove(key)
+            case OffsetCommitKey() as key, OffsetCommitValue() as value:
+                self._groups.get_or_create(key.group, timestamp_ms=-1)
+                self._offsets.put(key, StoredOffset(value, offset), record.producer_id)
+            case GroupMetadataKey() as key, None:
+                self._groups.remove(key.group)
+            case GroupMetadataKey() as key, GroupMetadataValue() as value:
+                self._replay_group(key.group, value)
+            case _:
+                pass
+
+    def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
+        self._offsets.end_transaction(producer_id, committed=committed)
+
+    def _replay_group(self, group_id: str, value: GroupMetadataValue) -> None:
+        """At load the record is the group. Live, the group is ahead of it in everything but the assignment."""
+        group = self._groups.find(group_id)
+        if group is None or not self._is_loaded:
+            self._groups.put(group_from_value(group_id, value))
+            return
+        group.assignments = assignments_of(value)
+        if value.members and group.state is GroupState.COMPLETING_REBALANCE:
+            assert value.generation == group.generation, "an assignment of another generation"
+            group.transition_to(GroupState.STABLE, group.state_timestamp_ms)
+
+    def _start_expiry_timer(self, turn: Turn, delay_ms: int) -> None:
+        timer = GroupTimer(TimerKind.OFFSET_EXPIRY)
+        turn.result.start_timer(timer, turn.now.monotonic_ms + delay_ms)
+
+    def _turn(self, now: Instant) -> Turn:
+        return Turn(now, self._config)

@@ -1,0 +1,67 @@
+"""What one operation on groups works with, and the timers groups run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.member import Member
+from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.result import CoordinatorResult
+from millstream.runtime import Instant
+
+
+class TimerKind(Enum):
+    SESSION = "session"
+    """A member has not been heard of."""
+    JOIN = "join"
+    """Waited long enough for members to join."""
+    SYNC = "sync"
+    """Waited long enough for members to sync."""
+    OFFSET_EXPIRY = "offset expiry"
+
+
+class GroupTimer(NamedTuple):
+    kind: TimerKind
+    group_id: str = ""
+    member_id: str = ""
+
+
+@dataclass(slots=True)
+class Turn:
+    """One operation's time, the limits, and the result it fills."""
+
+    now: Instant
+    config: GroupCoordinatorConfig
+    result: CoordinatorResult = field(default_factory=CoordinatorResult)
+
+    def start_session(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
+        self._start(GroupTimer(TimerKind.SESSION, group.group_id, member_id), timeout_ms)
+
+    def restart_session(self, group: ClassicGroup, member: Member) -> None:
+        """The member is known to be alive now."""
+        self.start_session(group, member.member_id, member.terms.session_timeout_ms)
+
+    def end_session(self, group: ClassicGroup, member_id: str) -> None:
+        self.result.cancel_timer(GroupTimer(TimerKind.SESSION, group.group_id, member_id))
+
+    def start_join_timer(self, group: ClassicGroup, delay_ms: int) -> None:
+        self._start(GroupTimer(TimerKind.JOIN, group.group_id), delay_ms)
+
+    def cancel_join_timer(self, group: ClassicGroup) -> None:
+        self.result.cancel_timer(GroupTimer(TimerKind.JOIN, group.group_id))
+
+    def start_sync_timer(self, group: ClassicGroup) -> None:
+        self._start(GroupTimer(TimerKind.SYNC, group.group_id), group.rebalance_timeout_ms)
+
+    def cancel_sync_timer(self, group: ClassicGroup) -> None:
+        self.result.cancel_timer(GroupTimer(TimerKind.SYNC, group.group_id))
+
+    def transition(self, group: ClassicGroup, state: GroupState) -> None:
+        group.transition_to(state, self.now.wall_ms)
+
+    def _start(self, key: GroupTimer, delay_ms: int) -> None:
+        self.result.start_timer(key, self.now.monotonic_ms + delay_ms)

@@ -1,0 +1,31 @@
+"""One record of a coordinator's topic, between the shard that means it and the log that keeps it.
+
+Owns the pairing of key and value messages. Does not know which message types there are: that is each shard's business.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from millstream.model import NO_PRODUCER_ID, ProducerId
+
+
+class RecordMessage(Protocol):
+    """A generated key or value message."""
+
+    def encode(self, out: bytearray, version: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorRecord:
+    """A key, and the value that replaces whatever stood under it. A value of None is a tombstone.
+
+    `value_version` is the version the value is written with. `producer_id` is set on records that belong to a
+    transaction: they count once its marker says so.
+    """
+
+    key: RecordMessage
+    value: RecordMessage | None
+    value_version: int = 0
+    producer_id: ProducerId = NO_PRODUCER_ID

@@ -1,0 +1,74 @@
+"""What one operation of a shard comes to: records to write, replies to give, timers to set.
+
+Owns the words every shard and the runtime share. Nothing in here acts; the runtime and its edge do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import NewType
+
+from millstream.coordinator.record import CoordinatorRecord
+from millstream.errors import KafkaError
+
+Token = NewType("Token", int)
+"""Names one waiting request. Chosen by the edge, meaningless in here, answered exactly once."""
+
+TimerKey = Hashable
+"""Names one timer of a shard. Starting a timer under a key that is running moves its deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorContext:
+    """What a shard may know of a request besides its body."""
+
+    token: Token
+    api_version: int
+    client_id: str = ""
+    client_host: str = ""
+    """As Kafka records it: `/` and the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The answer to the request that waits under `token`: a response message, or the error the request failed with."""
+
+    token: Token
+    outcome: object
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimer:
+    key: TimerKey
+    deadline_ms: int
+    """On the monotonic clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTimer:
+    key: TimerKey
+
+
+@dataclass(slots=True)
+class CoordinatorResult:
+    """Filled by a handler, carried out by the runtime: records first, then replies once the records are committed.
+
+    Timers are set at once. Nobody but the handler that made it changes a result.
+    """
+
+    records: list[CoordinatorRecord] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+    timers: list[StartTimer | CancelTimer] = field(default_factory=list)
+
+    def reply(self, token: Token, response: object) -> None:
+        self.replies.append(Reply(token, response))
+
+    def fail(self, token: Token, error: KafkaError) -> None:
+        self.replies.append(Reply(token, error))
+
+    def start_timer(self, key: TimerKey, deadline_ms: int) -> None:
+        self.timers.append(StartTimer(key, deadline_ms))
+
+    def cancel_timer(self, key: TimerKey) -> None:
+        self.timers.append(CancelTimer(key))

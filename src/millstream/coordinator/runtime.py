@@ -1,0 +1,250 @@
+"""The runtime of one coordinator shard: the order in which things happen, for any kind of coordinator.
+
+Operations and timers run one at a time, in order of time. What an operation writes is appended, then replayed into the
+shard, then committed; only then does anyone hear of it. A reply also waits for everything that was written before it,
+so nobody reads what could still be lost.
+
+It owns the queue, the timers and the parked replies. It does no I/O: the edge asks `advance` what to append, tells
+`appended` or `append_failed` what came of it and `committed` how far the log is safe, and delivers the replies it is handed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, Generic, Protocol, TypeVar
+
+from millstream.coordinator.append_errors import coordinator_error
+from millstream.coordinator.record import CoordinatorRecord
+from millstream.coordinator.result import CoordinatorResult, Reply, StartTimer, TimerKey, Token
+from millstream.coordinator.timers import TimerQueue
+from millstream.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    KafkaError,
+    NotCoordinator,
+    RequestTimedOut,
+)
+from millstream.model import Offset, ProducerId
+from millstream.runtime import Instant
+
+QUEUE_OPERATIONS_MAX: Final = 10_000
+
+
+class Shard(Protocol):
+    """The state machine of one coordinator partition. Handlers leave hard state alone; `replay` alone changes it."""
+
+    def replay(self, offset: Offset, record: CoordinatorRecord) -> None: ...
+
+    def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None: ...
+
+    def handle_loaded(self, now: Instant) -> CoordinatorResult:
+        """The whole log has been replayed: start whatever has to run."""
+        ...
+
+    def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult: ...
+
+    def handle_append_failed(
+        self, records: Sequence[CoordinatorRecord], now: Instant
+    ) -> CoordinatorResult:
+        """`records` of an earlier result were not written, its replies have failed: put soft state right again."""
+        ...
+
+
+ShardT = TypeVar("ShardT", bound=Shard)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[ShardT]):
+    """One request to a shard. A KafkaError that `handle` raises is the answer to `token`; nothing has changed then."""
+
+    name: str
+    token: Token
+    handle: Callable[[ShardT, Instant], CoordinatorResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What the edge does next: deliver `replies`; then, if there are any, append `records` as one batch and report."""
+
+    records: Sequence[CoordinatorRecord] = ()
+    replies: Sequence[Reply] = ()
+
+
+class ShardState(Enum):
+    LOADING = "loading"
+    ACTIVE = "active"
+    UNLOADED = "unloaded"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parked:
+    """A reply that may leave once the log is committed up to `commit_offset`."""
+
+    commit_offset: int
+    deadline_ms: int
+    reply: Reply
+
+
+@dataclass(slots=True)
+class _Writing:
+    """The append that is under way, and what hangs on it."""
+
+    records: Sequence[CoordinatorRecord] = ()
+    replies: Sequence[Reply] = field(default_factory=list)
+
+
+class CoordinatorRuntime(Generic[ShardT]):
+    """Drives one shard. At most one append is under way; a broken invariant is an AssertionError and stops the node."""
+
+    def __init__(self, shard: ShardT, commit_timeout_ms: int) -> None:
+        """`commit_timeout_ms`: how long a reply may wait for its records to be committed before it fails."""
+        self.shard: Final = shard
+        self._commit_timeout_ms = commit_timeout_ms
+        self._state = ShardState.LOADING
+        self._operations: deque[tuple[int, Operation[ShardT]]] = deque()
+        self._timers = TimerQueue()
+        self._parked: deque[_Parked] = deque()
+        self._replies: list[Reply] = []
+        self._writing: _Writing | None = None
+        self._end_offset = 0
+        self._committed_offset = 0
+
+    @property
+    def state(self) -> ShardState:
+        return self._state
+
+    @property
+    def end_offset(self) -> int:
+        """One past the last record the shard has replayed."""
+        return self._end_offset
+
+    # Loading
+
+    def replay_loaded(self, offset: Offset, record: CoordinatorRecord) -> None:
+        assert self._state is ShardState.LOADING, "records are loaded before a shard becomes active"
+        self.shard.replay(offset, record)
+        self._end_offset = offset + 1
+
+    def finish_loading(self, end_offset: Offset, now: Instant) -> None:
+        """The log has been replayed up to `end_offset`; the shard answers from here on."""
+        assert self._state is ShardState.LOADING, "a shard is loaded once"
+        self._state = ShardState.ACTIVE
+        self._end_offset = self._committed_offset = end_offset
+        self._carry_out(self.shard.handle_loaded(now), now)
+
+    def unload(self) -> None:
+        """The shard is no longer ours: nothing is accepted or answered any more. The edge knows every token and fails them."""
+        self._state = ShardState.UNLOADED
+        self._writing = None
+        self._replies.clear()
+        self._parked.clear()
+        self._operations.clear()
+        self._timers.clear()
+
+    # Running
+
+    def submit(self, operation: Operation[ShardT], now: Instant) -> None:
+        """Queues an operation. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable (queue full)."""
+        if self._state is ShardState.LOADING:
+            raise CoordinatorLoadInProgress
+        if self._state is ShardState.UNLOADED:
+            raise NotCoordinator
+        if len(self._operations) >= QUEUE_OPERATIONS_MAX:
+            raise CoordinatorNotAvailable(
+                "too many requests wait for this coordinator; retry later"
+            )
+        self._operations.append((now.monotonic_ms, operation))
+
+    def advance(self, now: Instant) -> Ready:
+        """Runs what is due until something has to be written or nothing is left."""
+        self._fail_overdue(now)
+        while self._state is ShardState.ACTIVE and self._writing is None:
+            result = self._run_next(now)
+            if result is None:
+                break
+            self._carry_out(result, now)
+        return Ready(self._writing.records if self._writing else (), self._take_replies())
+
+    def next_deadline_ms(self) -> int | None:
+        """When `advance` must be called again if nothing else happens, on the monotonic clock."""
+        deadlines = [self._parked[0].deadline_ms] if self._parked else []
+        timer_ms = self._timers.next_deadline_ms()
+        if timer_ms is not None and self._writing is None:
+            deadlines.append(timer_ms)
+        return min(deadlines, default=None)
+
+    def appended(self, first_offset: Offset, now: Instant) -> None:
+        """The records of the last `Ready` are in the log from `first_offset` on: from here on they are true."""
+        assert self._writing is not None, "nothing was waiting to be appended"
+        writing, self._writing = self._writing, None
+        for offset, record in enumerate(writing.records, first_offset):
+            self.shard.replay(Offset(offset), record)
+        self._end_offset = first_offset + len(writing.records)
+        self._park(writing.replies, now)
+
+    def append_failed(self, error: KafkaError, now: Instant) -> None:
+        """The records of the last `Ready` are not in the log, and never were true."""
+        assert self._writing is not None, "nothing was waiting to be appended"
+        writing, self._writing = self._writing, None
+        failure = coordinator_error(error)
+        self._park([Reply(reply.token, failure) for reply in writing.replies], now)
+        self._carry_out(self.shard.handle_append_failed(writing.records, now), now)
+
+    def committed(self, offset: Offset) -> None:
+        """Everything below `offset` is safe: replies that waited for it may leave with the next `Ready`."""
+        assert offset <= self._end_offset, "more is committed than was ever appended"
+        self._committed_offset = max(self._committed_offset, offset)
+        while self._parked and self._parked[0].commit_offset <= self._committed_offset:
+            self._replies.append(self._parked.popleft().reply)
+
+    def _run_next(self, now: Instant) -> CoordinatorResult | None:
+        """The operation or timer whose time came first.
+
+        A heartbeat that arrived in time counts even when the broker was too busy to look at it before the session ended.
+        """
+        timer_ms = self._timers.next_deadline_ms()
+        if self._operations and (timer_ms is None or self._operations[0][0] <= timer_ms):
+            return self._run(self._operations.popleft()[1], now)
+        key = self._timers.pop_due(now.monotonic_ms)
+        return None if key is None else self.shard.handle_timer(key, now)
+
+    def _run(self, operation: Operation[ShardT], now: Instant) -> CoordinatorResult:
+        try:
+            return operation.handle(self.shard, now)
+        except KafkaError as error:
+            result = CoordinatorResult()
+            result.fail(operation.token, error)
+            return result
+
+    def _carry_out(self, result: CoordinatorResult, now: Instant) -> None:
+        for timer in result.timers:
+            if isinstance(timer, StartTimer):
+                self._timers.start(timer.key, timer.deadline_ms)
+            else:
+                self._timers.cancel(timer.key)
+        if result.records:
+            assert self._writing is None, "one append at a time: a second result wants to write"
+            self._writing = _Writing(result.records, result.replies)
+        else:
+            self._park(result.replies, now)
+
+    def _park(self, replies: Sequence[Reply], now: Instant) -> None:
+        if self._end_offset <= self._committed_offset:
+            self._replies.extend(replies)
+            return
+        deadline_ms = now.monotonic_ms + self._commit_timeout_ms
+        self._parked.extend(_Parked(self._end_offset, deadline_ms, reply) for reply in replies)
+
+    def _fail_overdue(self, now: Instant) -> None:
+        """The records may still be committed later; the client is told to ask again."""
+        while self._parked and self._parked[0].deadline_ms <= now.monotonic_ms:
+            token = self._parked.popleft().reply.token
+            error = coordinator_error(RequestTimedOut("its records were not committed in time"))
+            self._replies.append(Reply(token, error))
+
+    def _take_replies(self) -> Sequence[Reply]:
+        replies, self._replies = self._replies, []
+        return replies
