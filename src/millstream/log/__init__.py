@@ -1,0 +1,21 @@
+"""The log of a partition and the data directory around it, in Kafka's file formats. See README.md."""
+
+from millstream.log.append_check import AppendOrigin, RecordError, RefusedRecords, RefusedTimestamps
+from millstream.log.file_range import FileRange
+from millstream.log.flush_plan import FlushPlan
+from millstream.log.log_environment import LogEnvironment, SavedState
+from millstream.log.partition_log import AppendInfo, FetchData, PartitionLog
+
+__all__ = [
+    "AppendInfo",
+    "AppendOrigin",
+    "FetchData",
+    "FileRange",
+    "FlushPlan",
+    "LogEnvironment",
+    "PartitionLog",
+    "RecordError",
+    "RefusedRecords",
+    "RefusedTimestamps",
+    "SavedState",
+]

@@ -1,0 +1,25 @@
+"""What must be synced so that a log is on the disk up to an offset. The edge runs `sync` in a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.runtime import File
+
+
+@dataclass(frozen=True, slots=True)
+class FlushPlan:
+    """Made by `PartitionLog.plan_flush`, given back to `complete_flush` or `fail_flush`."""
+
+    end_offset: int
+    """Every record below it is on the disk once `sync` returned."""
+    log_files: tuple[File, ...]
+    sealed_files: tuple[File, ...]
+    """Indexes and snapshots that no one writes any more; closed when the flush is complete."""
+
+    def sync(self) -> None:
+        """Blocks. Touches nothing but the files, so it may run in any thread. Raises OSError."""
+        for file in self.sealed_files:
+            file.sync()
+        for file in self.log_files:
+            file.sync()

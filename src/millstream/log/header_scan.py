@@ -1,0 +1,42 @@
+"""Walks the batch headers of a log file without reading the records between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from millstream.errors import CorruptMessage
+from millstream.records.batch import BATCH_HEADER_BYTES, BatchHeader, read_header
+from millstream.runtime import File
+
+_WINDOW_BYTES: Final = 8192
+"""One read serves the small batches of two index intervals; for large batches it costs no more than a header would."""
+
+
+def scan_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """Each batch from `position` on as (position, header), until one would end beyond `end`.
+
+    `position` must be the start of a batch. Raises CorruptMessage where bytes are no batch header.
+    """
+    window, window_start = memoryview(b""), position
+    while position + BATCH_HEADER_BYTES <= end:
+        if position + BATCH_HEADER_BYTES > window_start + len(window):
+            window, window_start = (
+                memoryview(file.read_at(position, min(_WINDOW_BYTES, end - position))),
+                position,
+            )
+            if len(window) < BATCH_HEADER_BYTES:
+                return
+        header = read_header(window, position - window_start)
+        if position + header.size_bytes > end:
+            return
+        yield position, header
+        position += header.size_bytes
+
+
+def read_batch(file: File, position: int, header: BatchHeader) -> memoryview:
+    """The whole batch; raises CorruptMessage when the file ends before it does."""
+    data = file.read_at(position, header.size_bytes)
+    if len(data) != header.size_bytes:
+        raise CorruptMessage(f"the batch at position {position} ends beyond the file")
+    return memoryview(data)

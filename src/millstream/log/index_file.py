@@ -1,0 +1,75 @@
+"""Index files as a whole: entries of one fixed size, trusted only when the file is a multiple of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.errors import MillstreamError
+from millstream.runtime import File, FileSystem
+
+OFFSET_ENTRY_BYTES: Final = 8
+TIME_ENTRY_BYTES: Final = 12
+
+
+class CorruptIndex(MillstreamError):
+    """An index file that contradicts itself. Never fatal: it is rebuilt from its segment."""
+
+
+def read_entries(file_system: FileSystem, path: str, entry_bytes: int) -> bytes:
+    """All entries of `path`, without the zeroed space that Kafka preallocates.
+
+    An entry of zeros is legal in the first slot only, as in Kafka: everything from the first later one on is free space.
+    """
+    data = file_system.read(path)
+    if len(data) % entry_bytes:
+        raise CorruptIndex(
+            f"{path} has {len(data)} bytes, not a multiple of {entry_bytes}; it is rebuilt"
+        )
+    used = len(data.rstrip(b"\0"))
+    entries = -(-used // entry_bytes)
+    if entries == 0 and len(data) == entry_bytes:
+        entries = 1
+    return data[: entries * entry_bytes]
+
+
+class IndexWriter:
+    """Writes the entries an index gained since the last time, and remembers which file must be synced.
+
+    Indexes of the active segment live in memory: a crash rebuilds them from the log, so nothing is gained by writing
+    each entry when it is made.
+    """
+
+    __slots__ = ("_file_system", "_path", "_written_bytes")
+
+    def __init__(self, file_system: FileSystem, path: str, written_bytes: int) -> None:
+        self._file_system = file_system
+        self._path = path
+        self._written_bytes = written_bytes
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    @property
+    def written_bytes(self) -> int:
+        return self._written_bytes
+
+    def moved_to(self, path: str) -> None:
+        self._path = path
+
+    def write(self, data: bytes) -> File:
+        """Makes the file hold exactly `data`, whose first `written_bytes` it holds already; the caller closes it."""
+        file = self._file_system.open(self._path)
+        try:
+            if file.size != self._written_bytes:
+                file.truncate(self._written_bytes)
+            file.append([data[self._written_bytes :]])
+        except OSError:
+            file.close()
+            raise
+        self._written_bytes = len(data)
+        return file
+
+    def forget_after(self, size: int) -> None:
+        """The entries from byte `size` on are wrong now; the next write replaces them."""
+        self._written_bytes = min(self._written_bytes, size)

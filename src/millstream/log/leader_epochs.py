@@ -1,0 +1,105 @@
+"""Which leader epoch starts at which offset: `leader-epoch-checkpoint` of a partition (KIP-101, KIP-279)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple, final
+
+from millstream.log.text_checkpoints import (
+    LEADER_EPOCH_FILE,
+    DamagedFile,
+    decode_epochs,
+    encode_epochs,
+)
+from millstream.runtime import FileSystem
+
+
+class EpochStart(NamedTuple):
+    epoch: int
+    start_offset: int
+
+
+class EpochEnd(NamedTuple):
+    """`epoch` is the largest one at or below the epoch asked for; -1, -1 when there is none."""
+
+    epoch: int
+    end_offset: int
+
+
+UNKNOWN_EPOCH = EpochEnd(-1, -1)
+
+
+@final
+class LeaderEpochs:
+    """Epochs and start offsets both grow. Every change is on disk before it is visible here."""
+
+    def __init__(self, file_system: FileSystem, directory: str) -> None:
+        """Raises DamagedFile when the checkpoint cannot be read or is not in order."""
+        self._file_system = file_system
+        self._path = f"{directory}/{LEADER_EPOCH_FILE}"
+        self._entries: list[EpochStart] = []
+        if file_system.exists(self._path):
+            rows = decode_epochs(self._path, file_system.read(self._path))
+            self._entries = sorted(EpochStart(*row) for row in rows)
+            _check_order(self._path, self._entries)
+
+    @property
+    def entries(self) -> tuple[EpochStart, ...]:
+        return tuple(self._entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        """-1 while nothing was ever written under an epoch."""
+        return self._entries[-1].epoch if self._entries else -1
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """`epoch` writes from `start_offset` on. Says nothing new for an epoch at or below the latest."""
+        if epoch > self.latest_epoch:
+            kept = [entry for entry in self._entries if entry.start_offset < start_offset]
+            self._replace([*kept, EpochStart(epoch, start_offset)])
+
+    def end_offset(self, epoch: int, log_end_offset: int) -> EpochEnd:
+        """Where `epoch` ended: the start of the next one, or the end of the log for the latest (OffsetForLeaderEpoch)."""
+        if epoch == self.latest_epoch and epoch >= 0:
+            return EpochEnd(epoch, log_end_offset)
+        if epoch > self.latest_epoch:
+            return UNKNOWN_EPOCH
+        slot = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
+        if slot == 0:
+            return EpochEnd(epoch, self._entries[0].start_offset)
+        return EpochEnd(self._entries[slot - 1].epoch, self._entries[slot].start_offset)
+
+    def epoch_for(self, offset: int) -> int:
+        """The epoch that wrote `offset`; -1 when it is before the first known one."""
+        slot = bisect_right(self._entries, offset, key=lambda entry: entry.start_offset)
+        return self._entries[slot - 1].epoch if slot else -1
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """Forgets epochs that start at or after `end_offset`, the new end of the log."""
+        self._replace([entry for entry in self._entries if entry.start_offset < end_offset])
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Forgets epochs that ended before `start_offset`; the one in force there starts there now."""
+        later = [entry for entry in self._entries if entry.start_offset > start_offset]
+        in_force = self.epoch_for(start_offset)
+        first = [EpochStart(in_force, start_offset)] if in_force >= 0 else []
+        self._replace([*first, *later])
+
+    def clear(self) -> None:
+        self._replace([])
+
+    def _replace(self, entries: Iterable[EpochStart]) -> None:
+        replaced = list(entries)
+        if replaced != self._entries:
+            self._file_system.write_atomically(self._path, encode_epochs(replaced))
+            self._entries = replaced
+
+
+def _check_order(path: str, entries: list[EpochStart]) -> None:
+    for earlier, later in pairwise(entries):
+        if later.epoch == earlier.epoch or later.start_offset < earlier.start_offset:
+            raise DamagedFile(
+                f"{path} is damaged: epoch {later.epoch} starts before epoch {earlier.epoch}. Restore it"
+            )

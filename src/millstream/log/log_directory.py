@@ -1,0 +1,311 @@
+"""One data directory of a broker: whose it is, which logs live in it, and the checkpoints over all of them.
+
+Owns `meta.properties`, `.lock`, `.kafka_cleanshutdown`, the offset checkpoints and the partition directories. Does not
+know leaders, high watermarks or metadata: they are passed in where a file needs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, Self, final
+
+from millstream.errors import ConfigError, KafkaStorageError
+from millstream.log.log_environment import LogEnvironment, SavedState
+from millstream.log.partition_log import PartitionLog
+from millstream.log.text_checkpoints import (
+    CLEAN_SHUTDOWN_FILE,
+    HIGH_WATERMARK_FILE,
+    LOCK_FILE,
+    LOG_START_OFFSET_FILE,
+    META_PROPERTIES_FILE,
+    PARTITION_METADATA_FILE,
+    RECOVERY_POINT_FILE,
+    DamagedFile,
+    MetaProperties,
+    decode_clean_shutdown,
+    decode_meta_properties,
+    decode_offsets,
+    decode_partition_metadata,
+    encode_clean_shutdown,
+    encode_meta_properties,
+    encode_offsets,
+    encode_partition_metadata,
+)
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition, Uuid
+from millstream.runtime import File, FileSystem, Instant
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+"""Its log lives in the data directory too, but is in none of the checkpoints: the raft log keeps its own."""
+
+_PARTITION_DIRECTORY: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]*)")
+_DELETED_DIRECTORY: Final = re.compile(r".+\.[0-9a-f]{32}-delete")
+_NAME_MAX: Final = 255
+
+
+class FoundLog(NamedTuple):
+    """A partition directory, before its log is opened. `topic_id` is None where partition.metadata is missing."""
+
+    partition: TopicPartition
+    topic_id: Uuid | None
+
+
+class _Deletion(NamedTuple):
+    """The log's files stay open until they go: ranges of them may be on their way to a client."""
+
+    due_ms: int
+    path: str
+    log: PartitionLog
+
+
+def format_directory(file_system: FileSystem, path: str, meta: MetaProperties) -> None:
+    """Makes `path` a data directory of the cluster and node in `meta`. Raises ConfigError when it is one already."""
+    file_system.make_directory(path)
+    meta_path = f"{path}/{META_PROPERTIES_FILE}"
+    if file_system.exists(meta_path):
+        raise ConfigError(
+            f"{path} is formatted already; use it as it is, or format an empty directory"
+        )
+    file_system.write_atomically(meta_path, encode_meta_properties(meta))
+
+
+def read_meta_properties(file_system: FileSystem, path: str) -> MetaProperties | None:
+    """None for a directory that was never formatted. Raises DamagedFile."""
+    meta_path = f"{path}/{META_PROPERTIES_FILE}"
+    if not file_system.exists(meta_path):
+        return None
+    return decode_meta_properties(meta_path, file_system.read(meta_path))
+
+
+@final
+class LogDirectory:
+    """Use `LogDirectory.open`; one task owns it."""
+
+    def __init__(
+        self, path: str, environment: LogEnvironment, meta: MetaProperties, lock: File
+    ) -> None:
+        self.path = path
+        self.meta = meta
+        self.previous_broker_epoch = -1
+        """The epoch of the broker that shut this directory down cleanly; -1 when the stop was unclean or is the first."""
+        self.was_clean = False
+        self._environment = environment
+        self._lock = lock
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._deletions: list[_Deletion] = []
+        self._saved_recovery_points: dict[TopicPartition, int] = {}
+        self._saved_start_offsets: dict[TopicPartition, int] = {}
+        self.saved_high_watermarks: dict[TopicPartition, int] = {}
+
+    @classmethod
+    def open(cls, path: str, environment: LogEnvironment) -> Self:
+        """Locks a formatted directory and reads what the last owner left. No log is opened yet.
+
+        Raises ConfigError (not formatted, or held by a running broker) and DamagedFile.
+        """
+        file_system = environment.file_system
+        meta = read_meta_properties(file_system, path)
+        if meta is None:
+            raise ConfigError(
+                f"{path} is not formatted: {META_PROPERTIES_FILE} is missing; format it first"
+            )
+        try:
+            lock = file_system.lock(f"{path}/{LOCK_FILE}")
+        except BlockingIOError as error:
+            raise ConfigError(
+                f"{path} is held by another broker; stop it, or choose another directory with log.dirs"
+            ) from error
+        directory = cls(path, environment, meta, lock)
+        try:
+            directory._read_saved_state()
+        except BaseException:
+            lock.close()
+            raise
+        return directory
+
+    def _read_saved_state(self) -> None:
+        file_system = self._environment.file_system
+        clean_path = f"{self.path}/{CLEAN_SHUTDOWN_FILE}"
+        if file_system.exists(clean_path):
+            self.was_clean = True
+            self.previous_broker_epoch = decode_clean_shutdown(file_system.read(clean_path))
+        self._saved_recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
+        self._saved_start_offsets = self._read_offsets(LOG_START_OFFSET_FILE)
+        self.saved_high_watermarks = self._read_offsets(HIGH_WATERMARK_FILE)
+        if self.was_clean:
+            file_system.remove(clean_path)
+        for name in file_system.list(self.path):
+            if _DELETED_DIRECTORY.fullmatch(name):
+                file_system.remove_tree(f"{self.path}/{name}")
+
+    # --- logs
+
+    def __iter__(self) -> Iterator[PartitionLog]:
+        return iter(list(self._logs.values()))
+
+    def get(self, partition: TopicPartition) -> PartitionLog | None:
+        return self._logs.get(partition)
+
+    def find_logs(self) -> list[FoundLog]:
+        """Every partition directory, the metadata log's excluded. Raises DamagedFile for an unreadable partition.metadata."""
+        file_system = self._environment.file_system
+        found: list[FoundLog] = []
+        for name in file_system.list(self.path):
+            match = _PARTITION_DIRECTORY.fullmatch(name)
+            if match and match["topic"] != METADATA_TOPIC:
+                metadata_path = f"{self.path}/{name}/{PARTITION_METADATA_FILE}"
+                topic_id = None
+                if file_system.exists(metadata_path):
+                    topic_id = decode_partition_metadata(
+                        metadata_path, file_system.read(metadata_path)
+                    )
+                found.append(
+                    FoundLog(TopicPartition(match["topic"], int(match["partition"])), topic_id)
+                )
+        return found
+
+    def open_log(
+        self,
+        partition: TopicPartition,
+        config: LogConfig,
+        now: Instant,
+        topic_id: Uuid | None = None,
+    ) -> PartitionLog:
+        """Opens or creates the log of `partition`; recovers it after an unclean stop.
+
+        `topic_id` is None for the metadata log only. Raises DamagedFile when the directory belongs to another topic id or
+        cannot be trusted, KafkaStorageError when the disk refuses.
+        """
+        assert partition not in self._logs, f"the log of {partition} is open already"
+        directory = f"{self.path}/{partition}"
+        try:
+            self._environment.file_system.make_directory(directory)
+            if topic_id is not None:
+                self._claim(directory, topic_id)
+            log = PartitionLog.open(
+                partition,
+                directory,
+                self._environment,
+                config,
+                saved=self._saved(partition),
+                now=now,
+            )
+        except OSError as error:
+            raise KafkaStorageError(
+                f"cannot open the log of {partition} in {self.path}: {error}"
+            ) from error
+        self._logs[partition] = log
+        return log
+
+    def _saved(self, partition: TopicPartition) -> SavedState:
+        """Only once: a topic that is deleted and created again does not inherit anything."""
+        return SavedState(
+            self._saved_recovery_points.pop(partition, 0),
+            self._saved_start_offsets.pop(partition, 0),
+            self.was_clean,
+        )
+
+    def _claim(self, directory: str, topic_id: Uuid) -> None:
+        file_system = self._environment.file_system
+        path = f"{directory}/{PARTITION_METADATA_FILE}"
+        if not file_system.exists(path):
+            file_system.write_atomically(path, encode_partition_metadata(topic_id))
+        elif decode_partition_metadata(path, file_system.read(path)) != topic_id:
+            raise DamagedFile(
+                f"{path} names another topic id than the metadata; move {directory} away"
+            )
+
+    def delete_log(self, partition: TopicPartition, now: Instant) -> None:
+        """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `remove_due`."""
+        log = self._logs.pop(partition)
+        log.retire("its topic was deleted")
+        suffix = f".{self._environment.random.randbytes(16).hex()}-delete"
+        name = f"{partition.topic[: _NAME_MAX - len(suffix) - len(f'-{partition.partition}')]}-{partition.partition}"
+        target = f"{self.path}/{name}{suffix}"
+        try:
+            self._environment.file_system.rename(log.directory, target)
+        except OSError as error:
+            raise KafkaStorageError(
+                f"cannot delete the log of {partition} in {self.path}: {error}"
+            ) from error
+        due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
+        self._deletions.append(_Deletion(due_ms, target, log))
+
+    def remove_due(self, now: Instant) -> None:
+        """Removes deleted logs whose time has come."""
+        due = [deletion for deletion in self._deletions if deletion.due_ms <= now.monotonic_ms]
+        self._deletions = [deletion for deletion in self._deletions if deletion not in due]
+        for deletion in due:
+            deletion.log.abandon()
+            self._environment.file_system.remove_tree(deletion.path)
+
+    # --- checkpoints
+
+    def checkpoint_recovery_points(self) -> None:
+        """Recovery points and start offsets, those of logs not opened yet included; Kafka's interval is 60 s."""
+        logs = [log for log in self if log.partition.topic != METADATA_TOPIC]
+        self._write_offsets(
+            RECOVERY_POINT_FILE, {log.partition: log.recovery_point for log in logs}
+        )
+        moved = {
+            log.partition: log.log_start_offset
+            for log in logs
+            if log.log_start_offset > log.first_segment_offset
+        }
+        self._write_offsets(LOG_START_OFFSET_FILE, moved)
+
+    def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
+        """Kafka's interval is 5 s."""
+        self._write_offsets(HIGH_WATERMARK_FILE, high_watermarks)
+
+    # --- end
+
+    def close(
+        self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int, now: Instant
+    ) -> None:
+        """Clean shutdown: every log closed, checkpoints written, and only then the file that says so.
+
+        A log that failed is abandoned; then the file is not written, and the next start recovers. Blocks in fsync.
+        """
+        is_clean = True
+        for log in self:
+            if log.failure is None:
+                try:
+                    log.close(now)
+                except KafkaStorageError:
+                    is_clean = False
+                    log.abandon()
+            else:
+                is_clean = False
+                log.abandon()
+        self.checkpoint_recovery_points()
+        self.checkpoint_high_watermarks(high_watermarks)
+        if is_clean:
+            self._environment.file_system.write_atomically(
+                f"{self.path}/{CLEAN_SHUTDOWN_FILE}", encode_clean_shutdown(broker_epoch)
+            )
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Lets go of everything as it is, like a crash; the next start recovers."""
+        for log in [*self, *(deletion.log for deletion in self._deletions)]:
+            log.abandon()
+        self._logs.clear()
+        self._lock.close()
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        path = f"{self.path}/{name}"
+        if not self._environment.file_system.exists(path):
+            return {}
+        offsets = decode_offsets(path, self._environment.file_system.read(path))
+        exists = self._environment.file_system.exists
+        return {partition: offset for partition, offset in offsets.items() if exists(f"{self.path}/{partition}")}
+
+    def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        try:
+            self._environment.file_system.write_atomically(
+                f"{self.path}/{name}", encode_offsets(offsets)
+            )
+        except OSError as error:
+            raise KafkaStorageError(f"cannot write {self.path}/{name}: {error}") from error

@@ -1,0 +1,24 @@
+"""What a loaded log consists of. `log_loader` makes it, `PartitionLog` owns it, `truncation` cuts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.log.leader_epochs import LeaderEpochs
+from millstream.log.producer_snapshots import ProducerSnapshots
+from millstream.log.producer_state import ProducerState
+from millstream.log.segments import Segments
+
+
+@dataclass(slots=True)
+class LogState:
+    segments: Segments
+    producers: ProducerState
+    leader_epochs: LeaderEpochs
+    snapshots: ProducerSnapshots
+    log_start_offset: int
+    log_end_offset: int
+    recovery_point: int
+    """Every record below it is on the disk."""
+    removed_bytes: int = 0
+    """What recovery cut off when the log was loaded: bytes that were no valid batch."""

@@ -1,0 +1,552 @@
+"""The log of one partition: append, read, roll, flush, truncate, delete. Everything of it on disk is Kafka's format.
+
+One task owns a log; nothing here locks. Produced batches are appended as the bytes they came as, with offset and leader
+epoch patched in place; reads give ranges of files. Does not know the high watermark: whoever reads or deletes passes the
+offset that must not be crossed.
+
+After a failed write the log is as it was before it. After a failed sync, or when a failed write could not be taken back,
+the log refuses everything: what the disk holds is no longer known.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from typing import Final, NamedTuple, NoReturn, Self, final
+
+from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
+from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches
+from millstream.log.file_range import FileRange
+from millstream.log.flush_plan import FlushPlan
+from millstream.log.log_environment import LogEnvironment, SavedState
+from millstream.log.log_loader import load_log, segment_limits
+from millstream.log.log_state import LogState
+from millstream.log.producer_replay import aborted_entry, read_transaction_end
+from millstream.log.retention import LogOffsets, plan_retention
+from millstream.log.segment import Segment
+from millstream.log.timestamp_lookup import TimestampedOffset, find_max_timestamp, find_timestamp
+from millstream.log.transaction_index import AbortedTransaction
+from millstream.log.truncation import cut_log, start_over
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition
+from millstream.records.batch import (
+    BatchHeader,
+    iterate_batches,
+    patch_offset_and_epoch,
+    validate_batch,
+)
+from millstream.runtime import File, Instant
+
+INLINE_READ_BYTES_MAX: Final = 32 * 1024
+"""Up to here a read answers bytes: a copy costs less than a second system call for the file range."""
+
+
+class AppendInfo(NamedTuple):
+    """What an append answers. Timestamps in ms; -1 for `log_append_time_ms` where producers set the time."""
+
+    first_offset: int
+    last_offset: int
+    log_append_time_ms: int = -1
+    is_duplicate: bool = False
+    """Nothing was written: these are the offsets the batch got the first time."""
+
+
+class FetchData(NamedTuple):
+    """Whole batches from the one that holds `offset` on; empty where there is nothing to read yet."""
+
+    offset: int
+    records: FileRange | bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.records)
+
+
+@final
+class PartitionLog:
+    """Public offsets are plain ints. Errors: KafkaError classes; a disk that fails is KafkaStorageError."""
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        directory: str,
+        environment: LogEnvironment,
+        config: LogConfig,
+        *,
+        state: LogState,
+        now: Instant,
+    ) -> None:
+        self.partition = partition
+        self.directory = directory
+        self.leader_epochs = state.leader_epochs
+        self.producers = state.producers
+        self._config = config
+        self._environment = environment
+        self._snapshots = state.snapshots
+        self._state = state
+        self._sealed_files: list[File] = []
+        self._deleted: list[tuple[int, Segment]] = []
+        self._failure: str | None = None
+        self._last_flush_ms = now.monotonic_ms
+        self._begin_active(now)
+
+    @classmethod
+    def open(
+        cls,
+        partition: TopicPartition,
+        directory: str,
+        environment: LogEnvironment,
+        config: LogConfig,
+        *,
+        saved: SavedState,
+        now: Instant,
+    ) -> Self:
+        """Creates the directory or loads it; recovers it when `saved.was_clean` is false.
+
+        Raises DamagedFile where a file cannot be trusted and cannot be rebuilt, OSError when the disk refuses.
+        """
+        state = load_log(directory, environment, config, saved)
+        return cls(partition, directory, environment, config, state=state, now=now)
+
+    # --- what it is
+
+    @property
+    def config(self) -> LogConfig:
+        return self._config
+
+    @property
+    def log_start_offset(self) -> int:
+        return self._state.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset the next record gets."""
+        return self._state.log_end_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """Every record below it is on the disk."""
+        return self._state.recovery_point
+
+    @property
+    def first_segment_offset(self) -> int:
+        return self._state.segments.first.base_offset
+
+    @property
+    def size_bytes(self) -> int:
+        return self._state.segments.size_bytes
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """For tools and tests."""
+        return tuple(self._state.segments)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the log refuses everything; None while it is usable."""
+        return self._failure
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Where a reader at read_committed must stop: the first record of an open transaction, or the high watermark."""
+        unstable = self.producers.first_unstable_offset
+        return high_watermark if unstable is None else min(unstable, high_watermark)
+
+    def update_config(self, config: LogConfig) -> None:
+        self._config = config
+        self._state.segments.active.limits = segment_limits(config)
+
+    # --- append
+
+    def append_as_leader(
+        self,
+        records: memoryview,
+        leader_epoch: int,
+        now: Instant,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> AppendInfo:
+        """Gives the batches in `records` their offsets and appends them, all or none.
+
+        `records` must be writable and belongs to the log from now on. Raises CorruptMessage, InvalidRecord,
+        InvalidTimestamp, MessageTooLarge, RecordListTooLarge, UnsupportedCompressionType, OutOfOrderSequenceNumber,
+        InvalidProducerEpoch, KafkaStorageError.
+        """
+        self._check_usable()
+        batches = checked_batches(records, self._config, now, origin)
+        append_time_ms = now.wall_ms if self._config.is_log_append_time else -1
+        duplicate = self.producers.find_duplicate(batches.headers)
+        if duplicate is not None:
+            written_ms = duplicate.timestamp_ms if self._config.is_log_append_time else -1
+            return AppendInfo(
+                duplicate.first_offset, duplicate.last_offset, written_ms, is_duplicate=True
+            )
+        self.producers.check_append(batches.headers)
+        first_offset = offset = self._state.log_end_offset
+        for header, view in zip(batches.headers, batches.views, strict=True):
+            patch_offset_and_epoch(view, offset, leader_epoch)
+            header.base_offset, header.partition_leader_epoch = offset, leader_epoch
+            offset = header.next_offset
+        self._write(batches, now)
+        return AppendInfo(first_offset, offset - 1, append_time_ms)
+
+    def append_as_follower(self, records: memoryview, now: Instant) -> AppendInfo:
+        """Appends batches that a leader has numbered, as they are. Raises CorruptMessage, OffsetOutOfRange, KafkaStorageError."""
+        self._check_usable()
+        batches = CheckedBatches([], [], [records], len(records))
+        offset = self._state.log_end_offset
+        for header, view in iterate_batches(records, strict=True):
+            validate_batch(header, view)
+            if header.base_offset < offset:
+                raise OffsetOutOfRange(
+                    f"the leader sent a batch at offset {header.base_offset}, the log of {self.partition} ends at {offset}"
+                )
+            batches.headers.append(header)
+            batches.views.append(view)
+            offset = header.next_offset
+        if not batches.headers:
+            raise CorruptMessage("there is no batch in the records")
+        self._write(batches, now)
+        return AppendInfo(batches.headers[0].base_offset, offset - 1)
+
+    def _write(self, batches: CheckedBatches, now: Instant) -> None:
+        headers = batches.headers
+        try:
+            self._maybe_roll(batches, now)
+            for header in headers:
+                if header.partition_leader_epoch > self.leader_epochs.latest_epoch:
+                    self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+            self._append_to_active(batches)
+        except OSError as error:
+            raise self._storage_error("append to", error) from error
+        self._state.log_end_offset = headers[-1].next_offset
+        for header, view in zip(headers, batches.views, strict=True):
+            if header.producer_id >= 0:
+                self._follow_producer(header, view)
+
+    def _append_to_active(self, batches: CheckedBatches) -> None:
+        active = self._state.segments.active
+        size = active.size_bytes
+        try:
+            active.append(batches.buffers, batches.headers)
+        except OSError as error:
+            try:
+                active.cut_back(size)
+            except OSError as second:
+                self._fail(f"a failed append could not be taken back ({second}) after: {error}")
+            raise
+
+    def _follow_producer(self, header: BatchHeader, view: memoryview) -> None:
+        aborted = aborted_entry(self.producers.apply(header, read_transaction_end(header, view)))
+        if aborted is not None:
+            self._state.segments.active.transaction_index.append(aborted)
+
+    # --- roll
+
+    def _maybe_roll(self, batches: CheckedBatches, now: Instant) -> None:
+        active = self._state.segments.active
+        if active.is_full_for(
+            batches.size_bytes, batches.headers[-1].last_offset
+        ) or self._is_too_old(max(header.max_timestamp for header in batches.headers), now):
+            self.roll(now)
+
+    def _is_too_old(self, timestamp_ms: int, now: Instant) -> bool:
+        """Age counts in record time where the first batch has one, else from when the segment was opened."""
+        first_ms = self._state.segments.active.load_first_timestamp()
+        if first_ms is not None and first_ms >= 0:
+            age_ms = timestamp_ms - first_ms
+        else:
+            age_ms = now.wall_ms - self._active_since_ms
+        return age_ms > self._config.segment_ms - self._jitter_ms
+
+    def roll(self, now: Instant) -> None:
+        """Seals the active segment and begins one at the end of the log; does nothing while the active one is empty."""
+        active = self._state.segments.active
+        if active.size_bytes == 0:
+            return
+        self._sealed_files.extend(active.seal())
+        self._sealed_files.append(
+            self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+        )
+        self._state.segments.add(self._new_segment(self._state.log_end_offset))
+        self._begin_active(now)
+
+    def _begin_active(self, now: Instant) -> None:
+        self._active_since_ms = now.wall_ms
+        jitter_ms = min(self._config.segment_jitter_ms, self._config.segment_ms)
+        self._jitter_ms = self._environment.random.randrange(jitter_ms) if jitter_ms > 0 else 0
+        self._state.segments.active.prepare_indexes()
+
+    # --- read
+
+    def read(
+        self, offset: int, bytes_max: int, upper_bound: int, *, min_one_batch: bool = True
+    ) -> FetchData:
+        """Whole batches from the one that holds `offset`, none of which reaches `upper_bound`.
+
+        At most `bytes_max` bytes, unless `min_one_batch` and the first batch alone is larger. Raises OffsetOutOfRange,
+        KafkaStorageError.
+        """
+        self._check_usable()
+        if not self._state.log_start_offset <= offset <= self._state.log_end_offset:
+            raise OffsetOutOfRange(
+                f"offset {offset} of {self.partition} is not between {self._state.log_start_offset} and {self._state.log_end_offset}"
+            )
+        try:
+            return FetchData(
+                offset, self._range(offset, bytes_max, upper_bound, min_one_batch=min_one_batch)
+            )
+        except OSError as error:
+            raise self._storage_error("read", error) from error
+
+    def _range(
+        self, offset: int, bytes_max: int, upper_bound: int, *, min_one_batch: bool
+    ) -> FileRange | bytes:
+        if offset >= upper_bound:
+            return b""
+        for segment in self._state.segments.from_offset(offset):
+            start = segment.position_of(offset)
+            if start is None:
+                continue  # compaction may leave nothing after `offset` in its own segment
+            limit = self._limit(segment, upper_bound)
+            end = segment.end_of_read(start, bytes_max, limit)
+            if end == start and min_one_batch:
+                end = segment.end_of_first_batch(start)
+            length = min(end, limit) - start
+            if length <= 0:
+                return b""
+            if length <= INLINE_READ_BYTES_MAX:
+                return segment.file.read_at(start, length)
+            return FileRange(segment.file, start, length)
+        return b""
+
+    def _limit(self, segment: Segment, upper_bound: int) -> int:
+        """Up to which position of `segment` batches lie below `upper_bound`."""
+        if upper_bound >= self._state.segments.end_offset(segment, self._state.log_end_offset):
+            return segment.size_bytes
+        position = segment.position_of(upper_bound)
+        return segment.size_bytes if position is None else position
+
+    def readable_bytes(self, offset: int, upper_bound: int) -> int:
+        """How many bytes a reader at `offset` could get, at least up to the end of its segment. For fetch.min.bytes."""
+        if not self._state.log_start_offset <= offset < upper_bound:
+            return 0
+        try:
+            segment = self._state.segments.from_offset(offset)[0]
+            start = segment.position_of(offset)
+            if start is None:
+                return segment.size_bytes
+            return max(0, self._limit(segment, upper_bound) - start)
+        except OSError as error:
+            raise self._storage_error("read", error) from error
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampedOffset | None:
+        """The first record whose timestamp is `timestamp_ms` or later. Reads batches; raises KafkaStorageError."""
+        self._check_usable()
+        try:
+            return find_timestamp(self._state.segments, timestamp_ms, self._state.log_start_offset)
+        except OSError as error:
+            raise self._storage_error("read", error) from error
+
+    def max_timestamp_offset(self) -> TimestampedOffset | None:
+        """The record with the largest timestamp; None when there is none. Raises KafkaStorageError."""
+        self._check_usable()
+        try:
+            return find_max_timestamp(self._state.segments, self._state.log_start_offset)
+        except OSError as error:
+            raise self._storage_error("read", error) from error
+
+    def aborted_transactions(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """Aborted transactions with records in [first_offset, end_offset), for readers at read_committed."""
+        return [
+            aborted
+            for segment in self._state.segments.from_offset(first_offset)
+            for aborted in segment.transaction_index.overlapping(first_offset, end_offset)
+        ]
+
+    # --- flush
+
+    def flush_is_due(self, now: Instant) -> bool:
+        """flush.messages or flush.ms of the topic is reached, or a segment was rolled."""
+        unflushed = self._state.log_end_offset - self._state.recovery_point
+        waited_ms = now.monotonic_ms - self._last_flush_ms
+        return bool(self._sealed_files) or (
+            unflushed > 0
+            and (unflushed >= self._config.flush_messages or waited_ms >= self._config.flush_ms)
+        )
+
+    def plan_flush(self) -> FlushPlan | None:
+        """What to sync so that all that is written now is on the disk; None when it is. Raises KafkaStorageError."""
+        self._check_usable()
+        if self._state.recovery_point >= self._state.log_end_offset and not self._sealed_files:
+            return None
+        log_files = tuple(
+            segment.file for segment in self._state.segments.from_offset(self._state.recovery_point)
+        )
+        sealed_files = tuple(self._sealed_files)
+        self._sealed_files = []
+        return FlushPlan(self._state.log_end_offset, log_files, sealed_files)
+
+    def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
+        """`plan.sync()` returned: the recovery point moves (not beyond a truncation that came in between)."""
+        _close_all(plan.sealed_files)
+        self._last_flush_ms = now.monotonic_ms
+        self._state.recovery_point = max(
+            self._state.recovery_point, min(plan.end_offset, self._state.log_end_offset)
+        )
+
+    def fail_flush(self, plan: FlushPlan, error: OSError) -> NoReturn:
+        """`plan.sync()` raised: the log refuses everything from now on. Raises KafkaStorageError."""
+        _close_all(plan.sealed_files)
+        self._fail(
+            f"the disk failed to sync it ({error.strerror or error}); restart the broker to recover the log"
+        )
+        raise KafkaStorageError(self._failure) from error
+
+    def flush(self, now: Instant) -> None:
+        """Plan, sync and complete in one blocking call, for shutdown and for callers that own their thread."""
+        plan = self.plan_flush()
+        if plan is not None:
+            try:
+                plan.sync()
+            except OSError as error:
+                self.fail_flush(plan, error)
+            self.complete_flush(plan, now)
+
+    # --- truncate and delete
+
+    def truncate_to(self, offset: int, now: Instant) -> None:
+        """Removes the records at and after `offset`, and the whole batch when `offset` lies inside one.
+
+        Raises KafkaStorageError, after which the log refuses everything.
+        """
+        self._check_usable()
+        if offset >= self._state.log_end_offset:
+            return
+        try:
+            if offset <= self._state.segments.first.base_offset:
+                start_over(self._state, offset, self._new_segment)
+            else:
+                cut_log(self._state, offset)
+        except OSError as error:
+            self._fail(
+                f"truncation to offset {offset} stopped half way; restart the broker to recover it"
+            )
+            raise self._storage_error("truncate", error) from error
+        self._begin_active(now)
+
+    def truncate_fully_and_start_at(self, offset: int, now: Instant) -> None:
+        """Removes everything; the log is empty and begins at `offset`. Raises KafkaStorageError."""
+        self._check_usable()
+        try:
+            start_over(self._state, offset, self._new_segment)
+        except OSError as error:
+            self._fail("it could not be emptied; restart the broker to recover it")
+            raise self._storage_error("truncate", error) from error
+        self._begin_active(now)
+
+    def delete_records_before(self, offset: int) -> None:
+        """Moves the log start offset; the files follow with the next `maintain`. The caller knows the high watermark.
+
+        Raises OffsetOutOfRange beyond the end of the log.
+        """
+        self._check_usable()
+        if offset > self._state.log_end_offset:
+            raise OffsetOutOfRange(
+                f"records before {offset} cannot be deleted, {self.partition} ends at {self._state.log_end_offset}"
+            )
+        if offset > self._state.log_start_offset:
+            self._state.log_start_offset = offset
+            try:
+                self.leader_epochs.truncate_from_start(offset)
+            except OSError as error:
+                raise self._storage_error("delete records of", error) from error
+
+    def maintain(self, upper_bound: int, now: Instant) -> int:
+        """Retention, expired producers, files whose time has come. Nothing from `upper_bound` on is deleted.
+
+        Returns the number of segments that left the log. Raises KafkaStorageError.
+        """
+        self._check_usable()
+        try:
+            self.producers.remove_expired(now.wall_ms, self._environment.producer_id_expiration_ms)
+            self._remove_due_files(now)
+            state = self._state
+            offsets = LogOffsets(state.log_start_offset, state.log_end_offset, upper_bound)
+            planned = plan_retention(state.segments, self._config, offsets, now.wall_ms)
+            if planned:
+                self._delete_segments(planned, now)
+            return len(planned)
+        except OSError as error:
+            raise self._storage_error("clean up", error) from error
+
+    def _delete_segments(self, planned: Sequence[Segment], now: Instant) -> None:
+        if planned[-1] is self._state.segments.active:
+            self.roll(now)
+        self._state.segments.remove(planned)
+        start_offset = self._state.segments.first.base_offset
+        for segment in planned:
+            segment.mark_deleted()
+            self._deleted.append((now.monotonic_ms + self._config.file_delete_delay_ms, segment))
+        self._snapshots.remove(
+            offset for offset in self._snapshots.offsets() if offset < start_offset
+        )
+        if start_offset > self._state.log_start_offset:
+            self._state.log_start_offset = start_offset
+            self.leader_epochs.truncate_from_start(start_offset)
+
+    def _remove_due_files(self, now: Instant) -> None:
+        while self._deleted and self._deleted[0][0] <= now.monotonic_ms:
+            self._deleted.pop(0)[1].remove_deleted()
+
+    # --- end
+
+    def close(self, now: Instant) -> None:
+        """Clean shutdown: indexes complete, producer snapshot at the end, everything synced. Raises KafkaStorageError."""
+        self._check_usable()
+        try:
+            self._sealed_files.extend(self._state.segments.active.seal())
+            self._sealed_files.append(
+                self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
+            )
+            self.flush(now)
+            for _, segment in self._deleted:
+                segment.remove_deleted()
+        except OSError as error:
+            raise self._storage_error("close", error) from error
+        self._deleted.clear()
+        self.abandon()
+
+    def retire(self, reason: str) -> None:
+        """The log refuses everything from now on, but its files stay open for ranges that are being sent."""
+        self._fail(reason)
+
+    def abandon(self) -> None:
+        """Closes the files as they are, for a log that failed or is deleted; the next start recovers it."""
+        _close_all(self._sealed_files)
+        self._sealed_files.clear()
+        for segment in [*self._state.segments, *(segment for _, segment in self._deleted)]:
+            segment.close()
+        self._failure = self._failure or f"the log of {self.partition} is closed"
+
+    # --- failures
+
+    def _check_usable(self) -> None:
+        if self._failure is not None:
+            raise KafkaStorageError(self._failure)
+
+    def _fail(self, reason: str) -> None:
+        self._failure = f"the log of {self.partition} in {self.directory} is offline: {reason}"
+
+    def _storage_error(self, action: str, error: OSError) -> KafkaStorageError:
+        hint = "free some space" if error.errno == errno.ENOSPC else "check the disk"
+        return KafkaStorageError(
+            f"cannot {action} the log of {self.partition} in {self.directory}: {error.strerror or error}; {hint}"
+        )
+
+    def _new_segment(self, base_offset: int) -> Segment:
+        limits = segment_limits(self._config)
+        return Segment(self._environment.file_system, self.directory, base_offset, limits)
+
+
+def _close_all(files: Sequence[File]) -> None:
+    for file in files:
+        file.close()

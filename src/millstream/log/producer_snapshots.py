@@ -1,0 +1,67 @@
+"""The `.snapshot` files of one partition directory: written at roll and shutdown, the newest usable one read at start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import final
+
+from millstream.log.producer_snapshot import (
+    CorruptSnapshot,
+    ProducerSnapshotEntry,
+    decode_producer_snapshot,
+    encode_producer_snapshot,
+)
+from millstream.log.segment_files import SNAPSHOT_SUFFIX, offset_of, segment_path
+from millstream.runtime import File, FileSystem
+
+
+@final
+class ProducerSnapshots:
+    def __init__(self, file_system: FileSystem, directory: str) -> None:
+        self._file_system = file_system
+        self._directory = directory
+
+    def offsets(self) -> list[int]:
+        names = self._file_system.list(self._directory)
+        return sorted(
+            offset for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None
+        )
+
+    def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> File:
+        """Returns the file open, for the caller to sync and close: its checksum tells a torn one from a whole one."""
+        file = self._file_system.open(self._path(offset))
+        try:
+            file.truncate(0)
+            file.append([encode_producer_snapshot(entries)])
+        except OSError:
+            file.close()
+            raise
+        return file
+
+    def load_latest(self, highest: int) -> tuple[int, list[ProducerSnapshotEntry]] | None:
+        """The newest readable snapshot taken at or below `highest`; unreadable ones are removed."""
+        for offset in reversed(self.offsets()):
+            if offset <= highest:
+                try:
+                    return offset, decode_producer_snapshot(
+                        self._file_system.read(self._path(offset))
+                    )
+                except CorruptSnapshot:
+                    self.remove([offset])
+        return None
+
+    def remove(self, offsets: Iterable[int]) -> None:
+        for offset in offsets:
+            if self._file_system.exists(self._path(offset)):
+                self._file_system.remove(self._path(offset))
+
+    def remove_after(self, offset: int) -> None:
+        self.remove(found for found in self.offsets() if found > offset)
+
+    def remove_strays(self, base_offsets: Iterable[int]) -> None:
+        """Keeps the snapshots at segment boundaries and the newest one, which a shutdown left."""
+        kept = set(base_offsets) | set(self.offsets()[-1:])
+        self.remove(found for found in self.offsets() if found not in kept)
+
+    def _path(self, offset: int) -> str:
+        return segment_path(self._directory, offset, SNAPSHOT_SUFFIX)

@@ -1,0 +1,51 @@
+"""Which segments retention lets go: by age, by size, and below the log start offset. Decides; deletes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from millstream.log.segment import Segment
+from millstream.log.segments import Segments
+from millstream.metadata.topic_config import LogConfig
+
+
+class LogOffsets(NamedTuple):
+    """Nothing at or after `upper_bound`, the high watermark, may be deleted."""
+
+    log_start_offset: int
+    log_end_offset: int
+    upper_bound: int
+
+
+def plan_retention(
+    segments: Segments, config: LogConfig, offsets: LogOffsets, now_ms: int
+) -> list[Segment]:
+    """The longest run of segments from the start that may go.
+
+    The active segment is included when all its data is too old; the owner rolls first. A segment without timestamps
+    has no age.
+    """
+    excess_bytes = segments.size_bytes - config.retention_bytes
+    planned: list[Segment] = []
+
+    def is_too_old(segment: Segment) -> bool:
+        return 0 <= segment.largest_timestamp_ms < now_ms - config.retention_ms
+
+    def is_excess(segment: Segment) -> bool:
+        return excess_bytes >= segment.size_bytes
+
+    rules: list[Callable[[Segment], bool]] = []
+    if config.is_deleted and config.retention_ms >= 0:
+        rules.append(is_too_old)
+    if config.is_deleted and config.retention_bytes >= 0:
+        rules.append(is_excess)
+    for segment in segments:
+        end_offset = segments.end_offset(segment, offsets.log_end_offset)
+        below_start = end_offset <= offsets.log_start_offset and segment is not segments.active
+        may_go = segment.size_bytes > 0 and end_offset <= offsets.upper_bound
+        if not may_go or not (below_start or any(rule(segment) for rule in rules)):
+            break
+        planned.append(segment)
+        excess_bytes -= segment.size_bytes
+    return planned

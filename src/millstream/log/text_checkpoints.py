@@ -1,0 +1,151 @@
+"""Kafka's small text files: checkpoints, `partition.metadata`, `meta.properties`, `.kafka_cleanshutdown`.
+
+Pure: text to values and back. A file that cannot be read is an error with a sentence, never an empty result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from millstream.errors import MillstreamError
+from millstream.model import TopicPartition, Uuid, uuid_from_text, uuid_text
+
+RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
+LOG_START_OFFSET_FILE: Final = "log-start-offset-checkpoint"
+HIGH_WATERMARK_FILE: Final = "replication-offset-checkpoint"
+LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
+PARTITION_METADATA_FILE: Final = "partition.metadata"
+META_PROPERTIES_FILE: Final = "meta.properties"
+CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
+LOCK_FILE: Final = ".lock"
+
+_VERSION_LINE: Final = "0"
+_PROPERTY: Final = re.compile(r"([^=:#\s][^=:\s]*)\s*[=:]\s*(.*)")
+
+
+class DamagedFile(MillstreamError):
+    """A file of the data directory that cannot be trusted. The message names it and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaProperties:
+    cluster_id: str
+    node_id: int
+    directory_id: Uuid
+
+
+def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
+    return _encode_lines(
+        f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()
+    )
+
+
+def decode_offsets(path: str, data: bytes) -> dict[TopicPartition, int]:
+    """Raises DamagedFile."""
+    rows = _decode_lines(path, data, columns=3)
+    try:
+        return {
+            TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows
+        }
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
+    return _encode_lines(f"{epoch} {start_offset}" for epoch, start_offset in entries)
+
+
+def decode_epochs(path: str, data: bytes) -> list[tuple[int, int]]:
+    """(epoch, start offset), in the order of the file. Raises DamagedFile."""
+    rows = _decode_lines(path, data, columns=2)
+    try:
+        return [(int(epoch), int(start_offset)) for epoch, start_offset in rows]
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def encode_partition_metadata(topic_id: Uuid) -> bytes:
+    return f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode()
+
+
+def decode_partition_metadata(path: str, data: bytes) -> Uuid:
+    """Raises DamagedFile."""
+    match = re.fullmatch(r"version: 0\s*\ntopic_id: (\S+)\s*", data.decode("utf-8", "replace"))
+    if match is None:
+        raise _damaged(path, "expected the lines `version: 0` and `topic_id: ...`")
+    try:
+        return uuid_from_text(match[1])
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def encode_meta_properties(meta: MetaProperties) -> bytes:
+    return (
+        "#\n#\n"
+        "version=1\n"
+        f"cluster.id={meta.cluster_id}\n"
+        f"node.id={meta.node_id}\n"
+        f"directory.id={uuid_text(meta.directory_id)}\n"
+    ).encode()
+
+
+def decode_meta_properties(path: str, data: bytes) -> MetaProperties:
+    """Raises DamagedFile."""
+    values: dict[str, str] = {}
+    for line in data.decode("utf-8", "replace").splitlines():
+        match = _PROPERTY.match(line.strip())
+        if match:
+            values[match[1]] = match[2].replace("\\", "")
+    if values.get("version") != "1":
+        raise _damaged(path, f"version is {values.get('version')!r}, only 1 is known")
+    try:
+        return MetaProperties(
+            values["cluster.id"], int(values["node.id"]), uuid_from_text(values["directory.id"])
+        )
+    except KeyError as error:
+        raise _damaged(path, f"{error.args[0]} is missing") from error
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def encode_clean_shutdown(broker_epoch: int) -> bytes:
+    return b'{"version":0,"brokerEpoch":%d}' % broker_epoch
+
+
+def decode_clean_shutdown(data: bytes) -> int:
+    """The broker epoch, -1 when the file does not tell (older brokers left it empty; it is a hint, not state)."""
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return -1
+    epoch = document.get("brokerEpoch", -1) if isinstance(document, dict) else -1
+    return epoch if isinstance(epoch, int) else -1
+
+
+def _encode_lines(lines: Iterable[str]) -> bytes:
+    rows = list(lines)
+    return "\n".join([_VERSION_LINE, str(len(rows)), *rows, ""]).encode()
+
+
+def _decode_lines(path: str, data: bytes, columns: int) -> list[list[str]]:
+    try:
+        lines = data.decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise _damaged(path, str(error)) from error
+    if len(lines) < 2 or lines[0] != _VERSION_LINE or not lines[1].isdecimal():
+        raise _damaged(path, "expected version 0 and a count in the first two lines")
+    rows = [line.split(" ") for line in lines[2:]]
+    if len(rows) != int(lines[1]) or any(len(row) != columns for row in rows):
+        raise _damaged(path, f"expected {lines[1]} lines of {columns} columns")
+    return rows
+
+
+def _damaged(path: str, reason: str) -> DamagedFile:
+    return DamagedFile(
+        f"{path} is damaged: {reason}. Restore it, or move the data directory away and let replicas fill a new one"
+    )

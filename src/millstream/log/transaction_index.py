@@ -1,0 +1,81 @@
+"""The transaction index of a segment: `%020d.txnindex`, one 34-byte entry per transaction aborted in it.
+
+    i16 version 0 · i64 producer id · i64 first offset · i64 last offset (the abort marker) · i64 last stable offset
+
+Readers at `read_committed` get the entries that overlap what they fetch. The file exists only once something aborted.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple, final
+
+from millstream.log.segment_files import TRANSACTION_INDEX_SUFFIX, segment_path
+from millstream.log.text_checkpoints import DamagedFile
+from millstream.runtime import FileSystem
+
+_VERSION: Final = 0
+_ENTRY: Final = struct.Struct(">hqqqq")
+
+
+class AbortedTransaction(NamedTuple):
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+@final
+class TransactionIndex:
+    def __init__(self, file_system: FileSystem, directory: str, base_offset: int) -> None:
+        self._file_system = file_system
+        self._path = segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX)
+        self._entries: list[AbortedTransaction] | None = None
+
+    def append(self, aborted: AbortedTransaction) -> None:
+        entries = self.entries()
+        file = self._file_system.open(self._path)
+        try:
+            file.append([_ENTRY.pack(_VERSION, *aborted)])
+        finally:
+            file.close()
+        entries.append(aborted)
+
+    def overlapping(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """Aborted transactions with records in [first_offset, end_offset)."""
+        return [
+            t
+            for t in self.entries()
+            if t.last_offset >= first_offset and t.first_offset < end_offset
+        ]
+
+    def entries(self) -> list[AbortedTransaction]:
+        """Raises DamagedFile: without its entries aborted records would be shown."""
+        if self._entries is None:
+            self._entries = self._load()
+        return self._entries
+
+    def truncate(self, offset: int) -> None:
+        """Forgets transactions that ended at or after `offset`."""
+        kept = [entry for entry in self.entries() if entry.last_offset < offset]
+        if len(kept) < len(self.entries()):
+            data = b"".join(_ENTRY.pack(_VERSION, *entry) for entry in kept)
+            self._file_system.write_atomically(self._path, data)
+            self._entries = kept
+
+    def clear(self) -> None:
+        """Forgets everything, readable or not; recovery writes it again from the markers in the log."""
+        if self._file_system.exists(self._path):
+            self._file_system.remove(self._path)
+        self._entries = []
+
+    def _load(self) -> list[AbortedTransaction]:
+        if not self._file_system.exists(self._path):
+            return []
+        data = self._file_system.read(self._path)
+        if len(data) % _ENTRY.size:
+            raise DamagedFile(
+                f"{self._path} is damaged: {len(data)} bytes are no whole entries. Stop the broker, remove "
+                ".kafka_cleanshutdown and start it again: recovery writes the file anew"
+            )
+        return [AbortedTransaction(*fields) for _, *fields in _ENTRY.iter_unpack(data)]

@@ -1,0 +1,64 @@
+"""Cutting a log: at an offset (a follower that diverged from its leader), or wholly.
+
+A cut is not atomic on disk; when it fails half way the owner refuses everything until recovery has run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from millstream.log.log_state import LogState
+from millstream.log.producer_replay import replay_producers
+from millstream.log.segment import Segment
+from millstream.log.segments import Segments
+
+
+def discard_segments(segments: Segments, unwanted: Iterable[Segment]) -> None:
+    """Removes segments and their files at once; only for segments that nobody can be reading."""
+    gone = list(unwanted)
+    segments.remove(gone)
+    for segment in gone:
+        segment.mark_deleted()
+        segment.remove_deleted()
+
+
+def cut_log(state: LogState, offset: int) -> None:
+    """Removes the records at and after `offset`, which lies behind the first segment's base offset.
+
+    A batch that holds `offset` goes as a whole, and the log then ends where it began.
+    """
+    discard_segments(state.segments, [s for s in state.segments if s.base_offset >= offset])
+    active = state.segments.active
+    found = active.find_batch(offset)
+    end_offset = offset
+    if found is not None:
+        end_offset = min(offset, found.header.base_offset)
+        active.truncate_at(found.position)
+    active.transaction_index.truncate(end_offset)
+    state.log_end_offset = end_offset
+    state.recovery_point = min(state.recovery_point, end_offset)
+    state.log_start_offset = min(state.log_start_offset, end_offset)
+    state.leader_epochs.truncate_from_end(end_offset)
+    reload_producers(state)
+
+
+def start_over(state: LogState, offset: int, new_segment: Callable[[int], Segment]) -> None:
+    """Removes everything; the log is empty and begins at `offset`."""
+    discard_segments(state.segments, list(state.segments))
+    state.segments.add(new_segment(offset))
+    state.log_start_offset = state.log_end_offset = state.recovery_point = offset
+    state.leader_epochs.clear()
+    state.producers.clear()
+    state.snapshots.remove(state.snapshots.offsets())
+
+
+def reload_producers(state: LogState) -> None:
+    """Producer state as of the end of the log: the newest snapshot before the active segment, and what follows it."""
+    state.snapshots.remove_after(state.log_end_offset)
+    found = state.snapshots.load_latest(state.segments.active.base_offset)
+    start_offset = state.segments.first.base_offset
+    state.producers.clear()
+    if found is not None:
+        start_offset = found[0]
+        state.producers.restore(found[1])
+    replay_producers(state.producers, state.segments, start_offset, rebuilt=())

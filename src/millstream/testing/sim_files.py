@@ -1,0 +1,232 @@
+"""A disk in memory that can fill up, fail and lose power. Satisfies `runtime.FileSystem`.
+
+What was written and what is durable are kept apart: `crash` throws away what no sync covered, and may keep any prefix of
+the unsynced tail of each file, as a torn write does. Directory operations (create, rename, remove) are durable at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import posixpath
+from collections.abc import Callable, Sequence
+
+from millstream.runtime.files import Buffer, File
+
+
+def _never_fails(_path: str) -> bool:
+    return False
+
+
+def _keep_nothing(_path: str, _unsynced: int) -> int:
+    return 0
+
+
+class SimDisk:
+    """The contents of one file: `data` as programs see it, the first `durable_bytes` of it safe from a crash."""
+
+    __slots__ = ("data", "durable_bytes", "handles", "is_locked")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.durable_bytes = 0
+        self.handles = 0
+        self.is_locked = False
+
+
+class SimFile:
+    def __init__(
+        self, file_system: SimFileSystem, path: str, disk: SimDisk, *, holds_lock: bool = False
+    ) -> None:
+        self._file_system = file_system
+        self._path = path
+        self._disk = disk
+        self._holds_lock = holds_lock
+        self._is_open = True
+        disk.handles += 1
+
+    @property
+    def size(self) -> int:
+        return len(self._disk.data)
+
+    def append(self, buffers: Sequence[Buffer]) -> int:
+        self._check_open()
+        data = b"".join(bytes(buffer) for buffer in buffers)
+        room = self._file_system.take_space(len(data))
+        self._disk.data += data[:room]
+        if room < len(data):
+            raise OSError(errno.ENOSPC, "No space left on device", self._path)
+        return len(data)
+
+    def read_at(self, position: int, length: int) -> bytes:
+        self._check_open()
+        return bytes(self._disk.data[position : position + length])
+
+    def read_into(self, position: int, target: memoryview) -> int:
+        data = self.read_at(position, len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def truncate(self, size: int) -> None:
+        self._check_open()
+        assert size <= len(self._disk.data), "files are only cut, never stretched"
+        self._file_system.give_space(len(self._disk.data) - size)
+        del self._disk.data[size:]
+        self._disk.durable_bytes = min(self._disk.durable_bytes, size)
+
+    def sync(self) -> None:
+        self._check_open()
+        self._file_system.check_sync(self._path)
+        self._disk.durable_bytes = len(self._disk.data)
+
+    def fileno(self) -> int:
+        raise OSError(errno.EBADF, "a simulated file has no descriptor", self._path)
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._disk.handles -= 1
+            if self._holds_lock:
+                self._disk.is_locked = False
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise OSError(errno.EBADF, "the file is closed", self._path)
+
+
+class SimFileSystem:
+    """`space_bytes`: how much can still be written, None for no end. `failing_syncs`: paths whose sync fails."""
+
+    def __init__(self) -> None:
+        self.space_bytes: int | None = None
+        self.failing_syncs: Callable[[str], bool] = _never_fails
+        self.sync_count = 0
+        self._files: dict[str, SimDisk] = {}
+        self._directories: set[str] = {"", "/"}
+
+    # --- faults
+
+    def crash(self, kept_bytes: Callable[[str, int], int] = _keep_nothing) -> None:
+        """Power loss: of each file stay the durable bytes and `kept_bytes(path, unsynced)` of those after them.
+
+        Open handles are dead afterwards; locks are released.
+        """
+        for path, disk in list(self._files.items()):
+            survivor = SimDisk()
+            unsynced = len(disk.data) - disk.durable_bytes
+            survivor.data = disk.data[
+                : disk.durable_bytes + min(unsynced, kept_bytes(path, unsynced))
+            ]
+            survivor.durable_bytes = len(survivor.data)
+            self._files[path] = survivor
+
+    def corrupt(self, path: str, position: int, data: bytes) -> None:
+        """Overwrites bytes, as a damaged disk would."""
+        self._files[path].data[position : position + len(data)] = data
+
+    def open_handles(self) -> list[str]:
+        return sorted(path for path, disk in self._files.items() if disk.handles > 0)
+
+    def take_space(self, count: int) -> int:
+        if self.space_bytes is None:
+            return count
+        granted = min(count, self.space_bytes)
+        self.space_bytes -= granted
+        return granted
+
+    def give_space(self, count: int) -> None:
+        if self.space_bytes is not None:
+            self.space_bytes += count
+
+    def check_sync(self, path: str) -> None:
+        self.sync_count += 1
+        if self.failing_syncs(path):
+            raise OSError(errno.EIO, "Input/output error", path)
+
+    # --- runtime.FileSystem
+
+    def open(self, path: str, *, create: bool = True) -> File:
+        if path not in self._files:
+            if not create:
+                raise FileNotFoundError(errno.ENOENT, "No such file", path)
+            self._check_parent(path)
+            self._files[path] = SimDisk()
+        return SimFile(self, path, self._files[path])
+
+    def open_read_only(self, path: str) -> File:
+        return self.open(path, create=False)
+
+    def exists(self, path: str) -> bool:
+        return path in self._files or path in self._directories
+
+    def size(self, path: str) -> int:
+        return len(self._disk(path).data)
+
+    def list(self, path: str) -> list[str]:
+        if path not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, "No such directory", path)
+        prefix = path.rstrip("/") + "/"
+        inside = [entry for entry in [*self._files, *self._directories] if entry.startswith(prefix)]
+        return sorted({entry[len(prefix) :].split("/")[0] for entry in inside if entry != prefix})
+
+    def make_directory(self, path: str) -> None:
+        while path not in self._directories:
+            self._directories.add(path)
+            path = posixpath.dirname(path)
+
+    def rename(self, source: str, target: str) -> None:
+        if source in self._directories:
+            self._move_tree(source, target)
+            return
+        self._files[target] = self._disk(source)
+        del self._files[source]
+
+    def remove(self, path: str) -> None:
+        self.give_space(len(self._disk(path).data))
+        del self._files[path]
+
+    def remove_tree(self, path: str) -> None:
+        prefix = path + "/"
+        for name in [name for name in self._files if name.startswith(prefix)]:
+            self.remove(name)
+        self._directories = {d for d in self._directories if d != path and not d.startswith(prefix)}
+
+    def read(self, path: str) -> bytes:
+        return bytes(self._disk(path).data)
+
+    def write_atomically(self, path: str, data: bytes) -> None:
+        self._check_parent(path)
+        if self.take_space(len(data)) < len(data):
+            raise OSError(errno.ENOSPC, "No space left on device", path)
+        self.check_sync(path)
+        disk = SimDisk()
+        disk.data += data
+        disk.durable_bytes = len(data)
+        self._files[path] = disk
+
+    def lock(self, path: str) -> File:
+        self._check_parent(path)
+        disk = self._files.setdefault(path, SimDisk())
+        if disk.is_locked:
+            raise BlockingIOError(errno.EWOULDBLOCK, "Resource temporarily unavailable", path)
+        disk.is_locked = True
+        return SimFile(self, path, disk, holds_lock=True)
+
+    def _disk(self, path: str) -> SimDisk:
+        if path not in self._files:
+            raise FileNotFoundError(errno.ENOENT, "No such file", path)
+        return self._files[path]
+
+    def _check_parent(self, path: str) -> None:
+        if posixpath.dirname(path) not in self._directories:
+            raise FileNotFoundError(errno.ENOENT, "No such directory", path)
+
+    def _move_tree(self, source: str, target: str) -> None:
+        def moved(path: str) -> str:
+            return (
+                target + path[len(source) :]
+                if path == source or path.startswith(source + "/")
+                else path
+            )
+
+        self._files = {moved(path): disk for path, disk in self._files.items()}
+        self._directories = {moved(path) for path in self._directories}

@@ -1,0 +1,459 @@
+from __future__ import annotations
+
+import pytest
+
+from millstream.errors import (
+    CorruptMessage,
+    InvalidRecord,
+    InvalidTimestamp,
+    KafkaStorageError,
+    MessageTooLarge,
+    OffsetOutOfRange,
+    RecordListTooLarge,
+)
+from millstream.log import AppendInfo, FileRange
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition
+from millstream.records.batch import iterate_batches, read_header
+from millstream.records.compression import Codec
+
+
+def test_a_new_log_is_empty_and_starts_at_zero(world):
+    log = world.open()
+    assert (log.log_start_offset, log.log_end_offset, log.recovery_point) == (0, 0, 0)
+    assert world.read(log) == b""
+
+
+def test_append_numbers_records_and_stamps_the_leader_epoch(world):
+    log = world.open()
+    assert world.append(log, b"a", b"b", epoch=7) == AppendInfo(0, 1)
+    assert world.append(log, b"c", epoch=7) == AppendInfo(2, 2)
+    headers = [header for header, _ in iterate_batches(world.read(log))]
+    assert [(h.base_offset, h.last_offset, h.partition_leader_epoch) for h in headers] == [
+        (0, 1, 7),
+        (2, 2, 7),
+    ]
+    assert log.leader_epochs.entries == ((7, 0),)
+
+
+def test_several_batches_in_one_append_get_consecutive_offsets(world):
+    log = world.open()
+    together = memoryview(bytearray(world.batch(b"a", b"b")) + world.batch(b"c"))
+    assert log.append_as_leader(together, 0, world.now) == AppendInfo(0, 2)
+    assert world.values(log) == [(0, b"a"), (1, b"b"), (2, b"c")]
+
+
+def test_what_is_appended_is_in_the_file_byte_for_byte(world):
+    log = world.open()
+    batch = world.batch(b"a")
+    log.append_as_leader(batch, 0, world.now)
+    assert world.content("00000000000000000000.log") == bytes(batch)
+
+
+def test_a_damaged_batch_is_refused_and_leaves_no_trace(world):
+    log = world.open()
+    batch = world.batch(b"a")
+    batch[-1] ^= 1
+    with pytest.raises(CorruptMessage):
+        log.append_as_leader(batch, 0, world.now)
+    assert log.log_end_offset == 0
+    assert world.content("00000000000000000000.log") == b""
+
+
+def test_one_bad_batch_refuses_the_whole_append(world):
+    log = world.open()
+    bad = world.batch(b"b")
+    bad[-1] ^= 1
+    with pytest.raises(CorruptMessage):
+        log.append_as_leader(memoryview(bytearray(world.batch(b"a")) + bad), 0, world.now)
+    assert log.log_end_offset == 0
+
+
+def test_a_batch_above_max_message_bytes_is_too_large(world):
+    log = world.open(LogConfig(max_message_bytes=100))
+    with pytest.raises(MessageTooLarge, match=r"max.message.bytes of the topic is 100"):
+        world.append(log, b"x" * 100)
+
+
+def test_an_append_above_the_segment_size_is_refused(world):
+    log = world.open(LogConfig(segment_bytes=200))
+    with pytest.raises(RecordListTooLarge):
+        world.append(log, b"x" * 300)
+
+
+def test_a_compacted_topic_refuses_records_without_keys_and_names_them(world):
+    log = world.open(LogConfig(cleanup_policy=frozenset({"compact"})))
+    with pytest.raises(InvalidRecord) as refused:
+        world.append(log, b"a", b"b", key=None)
+    assert [(e.index, e.message) for e in refused.value.record_errors] == [
+        (0, "a compacted topic needs a key in every record"),
+        (1, "a compacted topic needs a key in every record"),
+    ]
+
+
+def test_log_append_time_replaces_the_producers_time(world):
+    log = world.open(LogConfig(message_timestamp_type="LogAppendTime"))
+    assert world.append(log, b"a", timestamp=5) == AppendInfo(0, 0, log_append_time_ms=1_000_000)
+    header = read_header(world.read(log))
+    assert (header.max_timestamp, header.is_log_append_time) == (1_000_000, True)
+
+
+def test_a_timestamp_too_far_in_the_future_is_refused(world):
+    log = world.open(LogConfig(message_timestamp_after_max_ms=1_000))
+    world.append(log, b"a", timestamp=1_001_000)
+    with pytest.raises(InvalidTimestamp) as refused:
+        world.append(log, b"a", timestamp=1_001_001)
+    assert [e.index for e in refused.value.record_errors] == [0]
+
+
+def test_a_timestamp_too_far_in_the_past_is_refused_when_the_topic_says_so(world):
+    log = world.open(LogConfig(message_timestamp_before_max_ms=1_000))
+    world.append(log, b"a", timestamp=999_000)
+    with pytest.raises(InvalidTimestamp):
+        world.append(log, b"a", timestamp=998_999)
+
+
+def test_a_record_without_timestamp_is_not_judged_by_time(world):
+    log = world.open(LogConfig(message_timestamp_before_max_ms=1_000))
+    assert world.append(log, b"a", timestamp=-1) == AppendInfo(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "codec"),
+    [
+        ("uncompressed", Codec.NONE),
+        ("gzip", Codec.GZIP),
+        ("snappy", Codec.SNAPPY),
+        ("lz4", Codec.LZ4),
+        ("zstd", Codec.ZSTD),
+    ],
+)
+def test_the_topics_compression_type_replaces_the_producers(world, setting, codec):
+    log = world.open(LogConfig(compression_type=setting))
+    world.append(
+        log, b"a" * 500, b"b" * 500, codec=Codec.LZ4 if codec is not Codec.LZ4 else Codec.GZIP
+    )
+    assert read_header(world.read(log)).codec is codec
+    assert world.values(log) == [(0, b"a" * 500), (1, b"b" * 500)]
+
+
+def test_a_full_disk_refuses_the_append_with_a_sentence_and_leaves_the_log_intact(world):
+    log = world.open()
+    world.append(log, b"a")
+    before = world.content("00000000000000000000.log")
+    world.disk.space_bytes = 20
+    with pytest.raises(
+        KafkaStorageError, match=r"cannot append to the log of t-0 .* free some space"
+    ):
+        world.append(log, b"b")
+    assert world.content("00000000000000000000.log") == before
+    world.disk.space_bytes = None
+    assert world.append(log, b"c") == AppendInfo(1, 1)
+    assert world.values(log) == [(0, b"a"), (1, b"c")]
+
+
+def test_after_a_failed_sync_the_log_refuses_everything(world):
+    log = world.open()
+    world.append(log, b"a")
+    world.disk.failing_syncs = lambda path: path.endswith(".log")
+    with pytest.raises(KafkaStorageError, match="failed to sync"):
+        log.flush(world.now)
+    world.disk.failing_syncs = lambda path: False
+    with pytest.raises(KafkaStorageError, match="restart the broker to recover"):
+        world.append(log, b"b")
+    with pytest.raises(KafkaStorageError):
+        world.read(log)
+    with pytest.raises(KafkaStorageError):
+        log.plan_flush()
+
+
+# --- read
+
+
+def test_a_read_inside_a_batch_returns_the_whole_batch(world):
+    log = world.open()
+    world.append(log, b"a", b"b", b"c")
+    assert read_header(world.read(log, offset=2)).base_offset == 0
+
+
+def test_a_read_returns_whole_batches_within_the_limit(world):
+    log = world.open()
+    size = len(world.batch(b"a"))
+    for _ in range(3):
+        world.append(log, b"a")
+    assert len(world.read(log, bytes_max=2 * size + 10)) == 2 * size
+
+
+def test_a_read_returns_one_batch_even_above_the_limit(world):
+    log = world.open()
+    world.append(log, b"a" * 100)
+    world.append(log, b"b")
+    assert [h.base_offset for h, _ in iterate_batches(world.read(log, bytes_max=1))] == [0]
+    assert world.read(log, bytes_max=1, min_one_batch=False) == b""
+
+
+def test_a_read_stops_before_the_upper_bound(world):
+    log = world.open()
+    for _ in range(3):
+        world.append(log, b"a", b"b")
+    assert [h.base_offset for h, _ in iterate_batches(world.read(log, upper_bound=4))] == [0, 2]
+    assert [h.base_offset for h, _ in iterate_batches(world.read(log, upper_bound=3))] == [0]
+    assert world.read(log, offset=4, upper_bound=4) == b""
+
+
+def test_a_read_outside_the_log_is_out_of_range(world):
+    log = world.open()
+    world.append(log, b"a", b"b")
+    assert world.read(log, offset=2) == b""
+    with pytest.raises(OffsetOutOfRange):
+        world.read(log, offset=3)
+    with pytest.raises(OffsetOutOfRange):
+        world.read(log, offset=-1)
+
+
+def test_a_large_read_is_a_file_range_and_a_small_one_bytes(world):
+    log = world.open()
+    world.append(log, b"a" * 100_000)
+    world.append(log, b"b")
+    large = log.read(0, 1 << 20, log.log_end_offset).records
+    assert isinstance(large, FileRange)
+    assert (large.position, len(large)) == (0, log.size_bytes)
+    assert isinstance(log.read(1, 1 << 20, log.log_end_offset).records, bytes)
+
+
+def test_every_offset_is_found_through_the_index(world):
+    log = world.open(LogConfig(index_interval_bytes=300, segment_bytes=3_000))
+    for number in range(100):
+        world.append(log, b"x%d" % number, b"y%d" % number)
+    expected = [(n, (b"x%d" if n % 2 == 0 else b"y%d") % (n // 2)) for n in range(200)]
+    assert len(log.segments) > 2
+    for offset in range(200):
+        header, view = next(iterate_batches(world.read(log, offset, bytes_max=1)))
+        assert header.base_offset == offset - offset % 2
+    assert world.values(log) == expected
+
+
+# --- roll
+
+
+def test_a_full_segment_is_rolled_and_named_by_the_next_offset(world):
+    log = world.open(LogConfig(segment_bytes=200))
+    for _ in range(3):
+        world.append(log, b"x" * 50)
+    assert [s.base_offset for s in log.segments] == [0, 1, 2]
+    assert "00000000000000000001.log" in world.files()
+    assert "00000000000000000001.snapshot" in world.files()
+
+
+def test_a_segment_is_rolled_by_the_age_of_its_records(world):
+    log = world.open(LogConfig(segment_ms=1_000))
+    world.append(log, b"a", timestamp=1)
+    world.append(log, b"b", timestamp=1_001)
+    assert len(log.segments) == 1
+    world.append(log, b"c", timestamp=1_002)
+    assert [s.base_offset for s in log.segments] == [0, 2]
+
+
+def test_a_segment_without_timestamps_is_rolled_by_the_clock(world):
+    log = world.open(LogConfig(segment_ms=1_000))
+    world.append(log, b"a", timestamp=-1)
+    world.later(1_001)
+    world.append(log, b"b", timestamp=-1)
+    assert [s.base_offset for s in log.segments] == [0, 1]
+
+
+def test_jitter_lets_a_segment_roll_earlier(world):
+    log = world.open(LogConfig(segment_ms=1_000, segment_jitter_ms=400))
+    world.append(log, b"a", timestamp=1)
+    world.append(log, b"b", timestamp=802)
+    assert [s.base_offset for s in log.segments] == [0, 1]
+
+
+def test_a_full_index_rolls_the_segment(world):
+    log = world.open(LogConfig(index_interval_bytes=0, segment_index_bytes=24))
+    for timestamp in range(4):
+        world.append(log, b"a", timestamp=timestamp)
+    assert [s.base_offset for s in log.segments] == [0, 2]
+
+
+def test_offsets_too_far_from_the_base_roll_the_segment(world):
+    log = world.open()
+    world.append(log, b"a")
+    far = world.batch(b"b", base_offset=2**31)
+    log.append_as_follower(far, world.now)
+    assert [s.base_offset for s in log.segments] == [0, 1]
+
+
+# --- flush
+
+
+def test_a_flush_covers_what_was_written_when_it_was_planned(world):
+    log = world.open()
+    world.append(log, b"a")
+    plan = log.plan_flush()
+    world.append(log, b"b")
+    plan.sync()
+    log.complete_flush(plan, world.now)
+    assert log.recovery_point == 1
+    log.flush(world.now)
+    assert (log.recovery_point, log.plan_flush()) == (2, None)
+
+
+def test_a_flush_after_rolls_covers_every_segment(world):
+    log = world.open(LogConfig(segment_bytes=200))
+    for _ in range(3):
+        world.append(log, b"x" * 50)
+    assert log.flush_is_due(world.now)
+    log.flush(world.now)
+    world.disk.crash()
+    log = world.open(recovery_point=3)
+    assert log.log_end_offset == 3
+
+
+def test_flush_messages_and_flush_ms_ask_for_a_flush(world):
+    log = world.open(LogConfig(flush_messages=2, flush_ms=100))
+    world.append(log, b"a")
+    assert not log.flush_is_due(world.now)
+    assert log.flush_is_due(world.later(100))
+    log.flush(world.now)
+    world.append(log, b"b", b"c")
+    assert log.flush_is_due(world.now)
+
+
+def test_a_flush_planned_before_a_truncation_does_not_move_the_recovery_point_beyond_it(world):
+    log = world.open()
+    for _ in range(3):
+        world.append(log, b"a")
+    plan = log.plan_flush()
+    log.truncate_to(1, world.now)
+    plan.sync()
+    log.complete_flush(plan, world.now)
+    assert log.recovery_point == 1
+
+
+# --- truncate, delete
+
+
+def test_truncation_removes_the_records_from_an_offset_on(world):
+    log = world.open(LogConfig(segment_bytes=200))
+    for _ in range(4):
+        world.append(log, b"x" * 50)
+    log.truncate_to(2, world.now)
+    assert log.log_end_offset == 2
+    assert world.values(log) == [(0, b"x" * 50), (1, b"x" * 50)]
+    assert world.append(log, b"y") == AppendInfo(2, 2)
+
+
+def test_truncation_inside_a_batch_removes_the_whole_batch(world):
+    log = world.open()
+    world.append(log, b"a")
+    world.append(log, b"b", b"c", b"d")
+    log.truncate_to(2, world.now)
+    assert log.log_end_offset == 1
+
+
+def test_truncation_forgets_leader_epochs_and_producers_of_what_it_removed(world):
+    log = world.open()
+    world.append(log, b"a", epoch=1)
+    log.append_as_leader(world.produced(5, 0, 0), 3, world.now)
+    log.truncate_to(1, world.now)
+    assert log.leader_epochs.entries == ((1, 0),)
+    assert log.producers.get(5) is None
+
+
+def test_a_log_can_start_over_at_any_offset(world):
+    log = world.open()
+    world.append(log, b"a")
+    log.truncate_fully_and_start_at(100, world.now)
+    assert (log.log_start_offset, log.log_end_offset) == (100, 100)
+    assert world.append(log, b"b") == AppendInfo(100, 100)
+    assert "00000000000000000000.log" not in world.files()
+
+
+def test_truncating_everything_starts_over_in_the_same_segment(world):
+    log = world.open()
+    world.append(log, b"a")
+    log.truncate_to(0, world.now)
+    assert world.append(log, b"b") == AppendInfo(0, 0)
+    assert world.values(log) == [(0, b"b")]
+
+
+def test_deleting_records_moves_the_log_start_offset_and_later_the_files(world):
+    log = world.open(LogConfig(segment_bytes=200, retention_ms=-1, file_delete_delay_ms=10))
+    for _ in range(4):
+        world.append(log, b"x" * 50)
+    log.delete_records_before(2)
+    assert log.log_start_offset == 2
+    with pytest.raises(OffsetOutOfRange):
+        world.read(log, offset=1)
+    assert log.maintain(upper_bound=4, now=world.now) == 2
+    assert "00000000000000000000.log.deleted" in world.files()
+    world.later(10)
+    log.maintain(upper_bound=4, now=world.now)
+    assert not [name for name in world.files() if name.endswith(".deleted")]
+    with pytest.raises(OffsetOutOfRange, match="ends at 4"):
+        log.delete_records_before(5)
+
+
+def test_retention_by_time_drops_old_segments_even_the_active_one(world):
+    log = world.open(LogConfig(segment_bytes=200, retention_ms=1_000))
+    for timestamp in (999_000, 999_001):
+        world.append(log, b"x" * 50, timestamp=timestamp)
+    assert log.maintain(upper_bound=2, now=world.now) == 0
+    assert log.maintain(upper_bound=2, now=world.later(1)) == 1
+    assert log.maintain(upper_bound=2, now=world.later(1)) == 1
+    assert (log.log_start_offset, log.log_end_offset) == (2, 2)
+    assert world.append(log, b"y") == AppendInfo(2, 2)
+
+
+def test_retention_by_size_drops_what_exceeds_it(world):
+    log = world.open(LogConfig(segment_bytes=200, retention_ms=-1, retention_bytes=250))
+    for _ in range(4):
+        world.append(log, b"x" * 50)
+    one = log.segments[0].size_bytes
+    assert log.maintain(upper_bound=4, now=world.now) == (4 * one - 250) // one
+    assert log.log_start_offset == (4 * one - 250) // one
+
+
+def test_retention_never_reaches_the_high_watermark(world):
+    log = world.open(LogConfig(segment_bytes=200, retention_ms=1))
+    for _ in range(3):
+        world.append(log, b"x" * 50)
+    world.later(10_000_000)
+    assert log.maintain(upper_bound=1, now=world.now) == 1
+    assert log.log_start_offset == 1
+
+
+def test_ranges_of_deleted_segments_stay_readable_until_the_delay_is_over(world):
+    log = world.open(LogConfig(segment_bytes=200_000, retention_ms=1, file_delete_delay_ms=60_000))
+    world.append(log, b"x" * 100_000)
+    data = log.read(0, 1 << 20, 1).records
+    log.maintain(upper_bound=1, now=world.later(10_000_000))
+    assert read_header(data.read()).base_offset == 0
+
+
+# --- followers
+
+
+def test_a_follower_keeps_the_leaders_offsets_and_epochs(world):
+    leader, follower = world.open(), None
+    world.append(leader, b"a", b"b", epoch=4)
+    data = memoryview(bytearray(world.read(leader)))
+    world.__init__()
+    follower = world.open()
+    assert follower.append_as_follower(data, world.now) == AppendInfo(0, 1)
+    assert follower.leader_epochs.entries == ((4, 0),)
+    with pytest.raises(OffsetOutOfRange, match="the log of t-0 ends at 2"):
+        follower.append_as_follower(data, world.now)
+
+
+def test_a_closed_log_refuses_everything(world):
+    log = world.open()
+    log.close(world.now)
+    with pytest.raises(KafkaStorageError, match="is closed"):
+        world.append(log, b"a")
+    assert world.disk.open_handles() == []
+
+
+def test_a_log_knows_its_partition(world):
+    assert world.open().partition == TopicPartition("t", 0)
