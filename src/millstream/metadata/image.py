@@ -25,8 +25,8 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-def frozen_mapping(items: dict[_Key, _Value] | None = None) -> Mapping[_Key, _Value]:
-    """A read-only view of `items`; the caller gives up the right to change them."""
+def frozen_mapping(items: dict[_Key, _Value] | None = None) -> MappingProxyType[_Key, _Value]:
+    """A read-only view of `items`; the caller gives up the right to change them. Its `copy()` is as fast as a dict's."""
     return MappingProxyType({} if items is None else items)
 
 
@@ -72,8 +72,8 @@ class TopicImage:
 class TopicsImage:
     """The same topics under both of their keys."""
 
-    by_name: Mapping[str, TopicImage] = field(default_factory=frozen_mapping)
-    by_id: Mapping[Uuid, TopicImage] = field(default_factory=frozen_mapping)
+    by_name: MappingProxyType[str, TopicImage] = field(default_factory=frozen_mapping)
+    by_id: MappingProxyType[Uuid, TopicImage] = field(default_factory=frozen_mapping)
 
     def __len__(self) -> int:
         return len(self.by_name)

@@ -140,7 +140,7 @@ class TopicsDelta:
     def image(self) -> TopicsImage:
         if not self._changed and not self._deleted:
             return self._base
-        by_name, by_id = dict(self._base.by_name), dict(self._base.by_id)
+        by_name, by_id = self._base.by_name.copy(), self._base.by_id.copy()
         for topic in self._deleted.values():
             del by_name[topic.name], by_id[topic.topic_id]
         for delta in self._changed.values():

@@ -1,0 +1,263 @@
+"""The role of this replica, and the only place where it changes.
+
+    Unattached  -> Unattached (higher epoch, or vote given) · Prospective (election time-out) · Follower (leader found)
+    Prospective -> Unattached (higher epoch, or nobody wants an election) · Follower (leader found, or back to the one it had) ·
+                   Candidate (majority of pre-votes)
+    Candidate   -> Unattached (higher epoch) · Follower (leader found) · Prospective (lost, or time-out) · Leader (majority)
+    Leader      -> Unattached (higher epoch) · Resigned (shutdown, or no majority fetches)
+    Follower    -> Unattached (higher epoch) · Prospective (fetch time-out) · Follower (leader of a higher epoch)
+    Resigned    -> Unattached (higher epoch) · Follower (leader of a higher epoch) · Prospective (election time-out)
+
+The epoch never falls. What a transition changes of the election state is handed out once by `take_persist`, to be on the
+disk before anything is sent. A leader that restarts comes back as Resigned: it never leads the same epoch twice (its unsynced
+records may be gone).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from millstream.model import BrokerId, LeaderEpoch, Offset
+from millstream.raft.election_state import NOBODY, ElectionState
+from millstream.raft.roles import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    ReplicaProgress,
+    Resigned,
+    Role,
+    Tally,
+    Unattached,
+)
+from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, ReplicaKey, VoterSet
+from millstream.runtime.random import Random
+
+UNKNOWN_OFFSET: Final = Offset(-1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaftTimeouts:
+    """Kafka's `controller.quorum.*` time-outs, in milliseconds."""
+
+    election_timeout_ms: int = 1000
+    fetch_timeout_ms: int = 2000
+    begin_epoch_retry_ms: int = 1000
+    fetch_retry_ms: int = 1000
+    """A fetch that was not answered is sent again after this time; longer than a leader may keep one waiting (500 ms)."""
+
+    @property
+    def check_quorum_timeout_ms(self) -> int:
+        """A leader that no majority fetched from for this long steps down."""
+        return self.fetch_timeout_ms * 3 // 2
+
+
+@dataclass(frozen=True, slots=True)
+class RaftIdentity:
+    """Which replica this is, and who votes."""
+
+    local: ReplicaKey
+    voters: VoterSet
+    kraft_version: int = KRAFT_VERSION_DYNAMIC
+
+    @property
+    def is_voter(self) -> bool:
+        return self.voters.has(self.local)
+
+    @property
+    def other_voters(self) -> tuple[ReplicaKey, ...]:
+        return self.voters.others(self.local)
+
+
+class QuorumState:
+    """Holds the current role. Every `become_*` checks that the transition exists."""
+
+    def __init__(
+        self,
+        identity: RaftIdentity,
+        timeouts: RaftTimeouts,
+        random: Random,
+        stored: ElectionState,
+        now_ms: int,
+    ) -> None:
+        self._identity = identity
+        self._timeouts = timeouts
+        self._random = random
+        self._stored = stored
+        self.role: Role = self._restored(stored, now_ms)
+
+    @property
+    def identity(self) -> RaftIdentity:
+        return self._identity
+
+    @property
+    def epoch(self) -> LeaderEpoch:
+        return self.role.epoch
+
+    @property
+    def leader_id(self) -> BrokerId:
+        return self.role.leader_id
+
+    def take_persist(self) -> ElectionState | None:
+        """The election state if it is not what was handed out last."""
+        state = self.role.election_state
+        if state == self._stored:
+            return None
+        self._stored = state
+        return state
+
+    def become_unattached(self, epoch: LeaderEpoch, now_ms: int) -> None:
+        """A higher epoch was seen whose leader is not known."""
+        assert epoch > self.epoch, f"epoch {epoch} is not above {self.epoch}"
+        self.role = Unattached(epoch=epoch, election_deadline_ms=now_ms + self._election_wait_ms())
+
+    def become_unattached_after_lost_pre_vote(self, now_ms: int) -> None:
+        role = self.role
+        assert isinstance(role, Prospective), self._no_such_transition()
+        self.role = Unattached(
+            epoch=role.epoch,
+            leader_id=role.leader_id,
+            voted=role.voted,
+            election_deadline_ms=now_ms + self._election_wait_ms(),
+        )
+
+    def vote_for(self, candidate: ReplicaKey, now_ms: int) -> None:
+        """Gives the one vote of this epoch away."""
+        role = self.role
+        assert isinstance(role, Unattached | Prospective), self._no_such_transition()
+        assert role.voted is None or role.voted.matches(candidate), (
+            f"this replica voted for {role.voted} in epoch {role.epoch} and may not vote for {candidate} too"
+        )
+        self.role = Unattached(
+            epoch=role.epoch,
+            voted=candidate,
+            election_deadline_ms=now_ms + self._election_wait_ms(),
+        )
+
+    def become_prospective(self, now_ms: int) -> None:
+        role = self.role
+        assert isinstance(role, Unattached | Candidate | Follower | Resigned), (
+            self._no_such_transition()
+        )
+        assert self._identity.is_voter, "an observer stands in no election"
+        self.role = Prospective(
+            epoch=role.epoch,
+            leader_id=role.leader_id,
+            voted=role.election_state.voted,
+            election_deadline_ms=now_ms + self._election_wait_ms(),
+            tally=Tally(granted=frozenset({self._identity.local.id})),
+        )
+
+    def become_candidate(self, now_ms: int) -> None:
+        """Votes for itself in the next epoch."""
+        role = self.role
+        assert isinstance(role, Prospective), self._no_such_transition()
+        assert len(role.tally.granted) >= self._identity.voters.majority, "no majority of pre-votes"
+        self.role = Candidate(
+            epoch=LeaderEpoch(role.epoch + 1),
+            local=self._identity.local,
+            election_deadline_ms=now_ms + self._election_wait_ms(),
+            tally=Tally(granted=frozenset({self._identity.local.id})),
+        )
+
+    def become_leader(self, epoch_start_offset: Offset, now_ms: int) -> None:
+        role = self.role
+        assert isinstance(role, Candidate), self._no_such_transition()
+        voters = self._identity.voters
+        assert len(role.tally.granted) >= voters.majority, "no majority of votes"
+        self.role = Leader(
+            epoch=role.epoch,
+            local=self._identity.local,
+            epoch_start_offset=epoch_start_offset,
+            granting=tuple(voters.key_of(voter_id) for voter_id in sorted(role.tally.granted)),
+            progress={
+                voter.id: ReplicaProgress(UNKNOWN_OFFSET, now_ms)
+                for voter in self._identity.other_voters
+            },
+            begin_epoch_deadline_ms=now_ms,
+        )
+
+    def become_follower(self, epoch: LeaderEpoch, leader_id: BrokerId, now_ms: int) -> None:
+        """A leader was found: of a higher epoch, or of this one when it had none or was lost from sight."""
+        assert leader_id not in (NOBODY, self._identity.local.id), "a replica follows another one"
+        assert epoch >= self.epoch, f"epoch {epoch} is below {self.epoch}"
+        if epoch == self.epoch:
+            found_late = isinstance(self.role, Unattached | Prospective | Candidate)
+            assert found_late, self._no_such_transition()
+            assert self.leader_id in (NOBODY, leader_id), (
+                f"epoch {epoch} has two leaders: {self.leader_id} and {leader_id}"
+            )
+        voted = self.role.election_state.voted if epoch == self.epoch else None
+        self.role = Follower(
+            epoch=epoch,
+            leader_id=leader_id,
+            voted=voted,
+            fetch_deadline_ms=now_ms + self._timeouts.fetch_timeout_ms,
+        )
+
+    def become_resigned(self, now_ms: int) -> None:
+        role = self.role
+        assert isinstance(role, Leader), self._no_such_transition()
+        self.role = Resigned(
+            epoch=role.epoch,
+            local=self._identity.local,
+            election_deadline_ms=now_ms + self._election_wait_ms(),
+        )
+
+    def count_answer(self, voter: BrokerId, *, granted: bool) -> None:
+        """Counts a voter's answer to this replica's own request for (pre-)votes."""
+        role = self.role
+        assert isinstance(role, Prospective | Candidate), self._no_such_transition()
+        assert voter in self._identity.voters.ids, f"{voter} has no vote"
+        self.role = replace(role, tally=role.tally.with_answer(voter, granted=granted))
+
+    def update_leader(self, leader: Leader) -> None:
+        """What the leader knows of its voters has changed; who leads has not."""
+        assert isinstance(self.role, Leader), self._no_such_transition()
+        assert (leader.epoch, leader.local) == (self.role.epoch, self.role.local), (
+            "not the same leader"
+        )
+        self.role = leader
+
+    def fetched(self, now_ms: int) -> None:
+        """A good answer of the leader arrived."""
+        role = self.role
+        assert isinstance(role, Follower), self._no_such_transition()
+        deadline = now_ms + self._timeouts.fetch_timeout_ms
+        self.role = replace(role, fetch_deadline_ms=deadline, has_fetched=True)
+
+    def stand_soon(self, wait_ms: int, now_ms: int) -> None:
+        """The leader of this epoch steps down: stand after `wait_ms`, and let others (KAFKA-20895)."""
+        role = self.role
+        assert isinstance(role, Follower), self._no_such_transition()
+        self.role = replace(role, fetch_deadline_ms=now_ms + wait_ms, has_fetched=False)
+
+    def _restored(self, stored: ElectionState, now_ms: int) -> Role:
+        deadline = now_ms + self._election_wait_ms()
+        if stored.leader_id == self._identity.local.id:
+            return Resigned(
+                epoch=stored.epoch, local=self._identity.local, election_deadline_ms=deadline
+            )
+        if stored.has_leader:
+            return Follower(
+                epoch=stored.epoch,
+                leader_id=stored.leader_id,
+                voted=stored.voted,
+                fetch_deadline_ms=now_ms + self._timeouts.fetch_timeout_ms,
+            )
+        return Unattached(
+            epoch=stored.epoch,
+            voted=stored.voted,
+            election_deadline_ms=deadline,
+        )
+
+    def _election_wait_ms(self) -> int:
+        """How long to wait for others to show themselves: random, so that two rarely stand at once."""
+        if not self._identity.other_voters:
+            return 0  # there is nobody to wait for
+        timeout = self._timeouts.election_timeout_ms
+        return timeout + self._random.randrange(timeout)
+
+    def _no_such_transition(self) -> str:
+        return f"a replica that is {type(self.role).__name__} in epoch {self.epoch} has no such transition"

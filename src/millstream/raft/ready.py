@@ -1,0 +1,64 @@
+"""What one step asks of the driver, in the order it must be done: persist, truncate, append and sync, send, apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.model import BrokerId, LeaderEpoch, Offset
+from millstream.protocol.generated.control_records import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    VotersRecord,
+)
+from millstream.raft.election_state import ElectionState
+from millstream.raft.messages import RaftMessage
+
+ControlRecord = LeaderChangeMessage | KRaftVersionRecord | VotersRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppendBatch:
+    """One batch to append at `base_offset`: control records, or data records' values."""
+
+    base_offset: Offset
+    epoch: LeaderEpoch
+    control: tuple[ControlRecord, ...] = ()
+    data: tuple[bytes, ...] = ()
+
+    @property
+    def last_offset(self) -> Offset:
+        return Offset(self.base_offset + len(self.control) + len(self.data) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A message for one replica. Answers to a request go back on its connection; the rest opens one."""
+
+    to: BrokerId
+    message: RaftMessage
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndEpoch:
+    leader_id: BrokerId
+    epoch: LeaderEpoch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """Everything of one step. Nothing may be sent before `persist` and what stands above it are on the disk."""
+
+    persist: ElectionState | None = None
+    """Write and sync the quorum-state file."""
+    truncate_to: Offset | None = None
+    append: tuple[AppendBatch, ...] = ()
+    """As leader: append, sync, then report `Flushed`."""
+    append_fetched: bytes = b""
+    """As follower: append these batches as they are, report `Appended`, sync, report `Flushed`."""
+    send: tuple[Send, ...] = ()
+    leadership: LeaderAndEpoch | None = None
+    """Set when the leader or the epoch became another one."""
+    high_watermark: Offset | None = None
+    """Set when it rose: records below it are committed and may be applied."""
+    deadline_ms: int
+    """Monotonic time of the next `Tick`."""

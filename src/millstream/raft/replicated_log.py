@@ -1,0 +1,27 @@
+"""What the quorum must be able to ask its log. The adapter over the real log lives with the driver."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from millstream.model import LeaderEpoch, Offset
+from millstream.raft.messages import LogPosition
+
+
+class ReplicatedLog(Protocol):
+    """Read-only: the quorum writes through `Ready`."""
+
+    def position(self) -> LogPosition:
+        """The end of the log, unsynced records included."""
+        ...
+
+    def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
+        """The newest epoch in the log that is not above `epoch`, and the offset after its last record.
+
+        Offset 0 and epoch -1 when the log has none.
+        """
+        ...
+
+    def high_watermark(self) -> Offset:
+        """What was committed when the log was opened; a snapshot counts."""
+        ...

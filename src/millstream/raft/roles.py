@@ -1,0 +1,140 @@
+"""The roles of a replica in its quorum: one frozen class each, holding exactly what that role knows.
+
+    Unattached   knows the epoch, perhaps a leader or its own vote, and waits
+    Prospective  asks whether it would be elected, without disturbing anybody (pre-vote, KIP-996)
+    Candidate    has voted for itself in a new epoch and asks for votes
+    Leader       appends, and counts how far the voters have fetched
+    Follower     fetches from the leader of the epoch
+    Resigned     was the leader of this epoch and must not be again
+
+Owns no transitions: `quorum_state` does. Deadlines are readings of the monotonic clock in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from millstream.model import BrokerId, LeaderEpoch, Offset
+from millstream.raft.election_state import NOBODY, ElectionState
+from millstream.raft.voter_set import ReplicaKey
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Answers of voters to a request for votes. A voter counts once, whatever it repeats."""
+
+    granted: frozenset[BrokerId] = frozenset()
+    rejected: frozenset[BrokerId] = frozenset()
+
+    def with_answer(self, voter: BrokerId, *, granted: bool) -> Tally:
+        if voter in self.granted | self.rejected:
+            return self
+        if granted:
+            return Tally(self.granted | {voter}, self.rejected)
+        return Tally(self.granted, self.rejected | {voter})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unattached:
+    epoch: LeaderEpoch
+    leader_id: BrokerId = NOBODY
+    voted: ReplicaKey | None = None
+    election_deadline_ms: int
+
+    @property
+    def election_state(self) -> ElectionState:
+        return ElectionState(self.epoch, self.leader_id, self.voted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospective:
+    epoch: LeaderEpoch
+    leader_id: BrokerId = NOBODY
+    """The leader it lost touch with; it goes back to it when no majority wants an election."""
+    voted: ReplicaKey | None = None
+    election_deadline_ms: int
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def election_state(self) -> ElectionState:
+        return ElectionState(self.epoch, self.leader_id, self.voted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    epoch: LeaderEpoch
+    local: ReplicaKey
+    election_deadline_ms: int
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def leader_id(self) -> BrokerId:
+        return NOBODY
+
+    @property
+    def election_state(self) -> ElectionState:
+        return ElectionState(self.epoch, NOBODY, self.local)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaProgress:
+    """How far one voter has got, as its last fetch told. -1: not heard of in this epoch."""
+
+    end_offset: Offset
+    last_fetch_ms: int
+    acknowledged: bool = False
+    """It knows who leads: it answered BeginQuorumEpoch, or fetched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leader:
+    epoch: LeaderEpoch
+    local: ReplicaKey
+    epoch_start_offset: Offset
+    """Offset of the LEADER_CHANGE record: nothing counts as committed before it is."""
+    granting: tuple[ReplicaKey, ...]
+    progress: Mapping[BrokerId, ReplicaProgress]
+    """The other voters."""
+    begin_epoch_deadline_ms: int
+    """When voters that have not answered BeginQuorumEpoch are sent it again."""
+
+    @property
+    def leader_id(self) -> BrokerId:
+        return self.local.id
+
+    @property
+    def election_state(self) -> ElectionState:
+        return ElectionState(self.epoch, self.local.id, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follower:
+    epoch: LeaderEpoch
+    leader_id: BrokerId
+    voted: ReplicaKey | None = None
+    fetch_deadline_ms: int
+    """Without a good answer to a fetch by then, the leader counts as lost."""
+    has_fetched: bool = False
+
+    @property
+    def election_state(self) -> ElectionState:
+        return ElectionState(self.epoch, self.leader_id, self.voted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resigned:
+    epoch: LeaderEpoch
+    local: ReplicaKey
+    election_deadline_ms: int
+
+    @property
+    def leader_id(self) -> BrokerId:
+        return self.local.id
+
+    @property
+    def election_state(self) -> ElectionState:
+        return ElectionState(self.epoch, self.local.id, None)
+
+
+Role = Unattached | Prospective | Candidate | Leader | Follower | Resigned

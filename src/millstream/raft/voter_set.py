@@ -1,0 +1,148 @@
+"""Who may vote. Owns the identity of replicas and the arithmetic of majorities; never changes in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from millstream.errors import DuplicateVoter, VoterNotFound
+from millstream.model import ZERO_UUID, BrokerId, Uuid
+from millstream.protocol.generated import control_records
+
+KRAFT_VERSION_STATIC: Final = 0
+"""Voters come from the configuration and have no directory ids."""
+KRAFT_VERSION_DYNAMIC: Final = 1
+"""Voters are records in the log, known by id and directory id (KIP-853)."""
+
+
+class ReplicaKey(NamedTuple):
+    """A replica: a node id and the directory its log lives in. The zero uuid stands for an unknown directory."""
+
+    id: BrokerId
+    directory_id: Uuid = ZERO_UUID
+
+    def matches(self, other: ReplicaKey) -> bool:
+        """The same replica, as far as both sides know the directory."""
+        unknown = ZERO_UUID in (self.directory_id, other.directory_id)
+        return self.id == other.id and (unknown or self.directory_id == other.directory_id)
+
+
+@dataclass(frozen=True, slots=True)
+class VoterEndpoint:
+    listener: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Voter:
+    key: ReplicaKey
+    endpoints: tuple[VoterEndpoint, ...] = ()
+    kraft_versions: tuple[int, int] = (KRAFT_VERSION_STATIC, KRAFT_VERSION_DYNAMIC)
+    """Lowest and highest kraft.version the voter supports."""
+
+
+class VoterSet:
+    """Voters by id: one directory per id, however often a disk is replaced."""
+
+    def __init__(self, voters: Iterable[Voter]) -> None:
+        self._voters: Mapping[BrokerId, Voter] = {voter.key.id: voter for voter in voters}
+        assert self._voters, "a quorum needs at least one voter"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VoterSet) and self._voters == other._voters
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._voters.values()))
+
+    def __len__(self) -> int:
+        return len(self._voters)
+
+    def __iter__(self) -> Iterator[Voter]:
+        return iter(self._voters.values())
+
+    def __repr__(self) -> str:
+        return f"VoterSet({', '.join(str(voter_id) for voter_id in self._voters)})"
+
+    @property
+    def ids(self) -> frozenset[BrokerId]:
+        return frozenset(self._voters)
+
+    @property
+    def majority(self) -> int:
+        return len(self._voters) // 2 + 1
+
+    def has(self, key: ReplicaKey) -> bool:
+        voter = self._voters.get(key.id)
+        return voter is not None and voter.key.matches(key)
+
+    def key_of(self, voter_id: BrokerId) -> ReplicaKey:
+        return self._voters[voter_id].key
+
+    def others(self, local: ReplicaKey) -> tuple[ReplicaKey, ...]:
+        return tuple(voter.key for voter in self if not voter.key.matches(local))
+
+    def with_voter(self, voter: Voter) -> VoterSet:
+        """Raises DuplicateVoter when the id votes already: its old directory has to go first."""
+        if voter.key.id in self._voters:
+            raise DuplicateVoter(
+                f"node {voter.key.id} is a voter already: remove its old directory first"
+            )
+        return VoterSet([*self, voter])
+
+    def without_voter(self, key: ReplicaKey) -> VoterSet:
+        """Raises VoterNotFound when no voter has this id and directory, or it is the last one."""
+        if not self.has(key):
+            raise VoterNotFound(f"node {key.id} with this directory is not among the voters")
+        if len(self) == 1:
+            raise VoterNotFound(f"node {key.id} is the last voter and cannot be removed")
+        return VoterSet(voter for voter in self if voter.key.id != key.id)
+
+
+def voters_record(voters: VoterSet) -> control_records.VotersRecord:
+    """The KRAFT_VOTERS control record that describes `voters`."""
+    return control_records.VotersRecord(
+        voters=[
+            control_records.VotersRecordVoter(
+                voter_id=voter.key.id,
+                voter_directory_id=voter.key.directory_id,
+                endpoints=[
+                    control_records.Endpoint(name=e.listener, host=e.host, port=e.port)
+                    for e in voter.endpoints
+                ],
+                kraft_version_feature=control_records.KRaftVersionFeature(
+                    min_supported_version=voter.kraft_versions[0],
+                    max_supported_version=voter.kraft_versions[1],
+                ),
+            )
+            for voter in voters
+        ]
+    )
+
+
+def voters_from_record(record: control_records.VotersRecord) -> VoterSet:
+    return VoterSet(
+        Voter(
+            ReplicaKey(BrokerId(v.voter_id), Uuid(v.voter_directory_id)),
+            tuple(VoterEndpoint(e.name, e.host, e.port) for e in v.endpoints),
+            (
+                v.kraft_version_feature.min_supported_version,
+                v.kraft_version_feature.max_supported_version,
+            ),
+        )
+        for v in record.voters
+    )
+
+
+def leader_change_record(
+    leader: ReplicaKey, voters: VoterSet, granting: Sequence[ReplicaKey]
+) -> control_records.LeaderChangeMessage:
+    """The LEADER_CHANGE control record, first of every epoch. Kafka 4.3 writes version 0, without directory ids."""
+    return control_records.LeaderChangeMessage(
+        leader_id=leader.id,
+        voters=[control_records.LeaderChangeMessageVoter(voter_id=v.key.id) for v in voters],
+        granting_voters=[
+            control_records.LeaderChangeMessageVoter(voter_id=key.id) for key in granting
+        ],
+    )
