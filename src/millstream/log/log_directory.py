@@ -245,15 +245,14 @@ class LogDirectory:
     def checkpoint_recovery_points(self) -> None:
         """Recovery points and start offsets, those of logs not opened yet included; Kafka's interval is 60 s."""
         logs = [log for log in self if log.partition.topic != METADATA_TOPIC]
-        self._write_offsets(
-            RECOVERY_POINT_FILE, {log.partition: log.recovery_point for log in logs}
-        )
+        points = {log.partition: log.recovery_point for log in logs}
         moved = {
             log.partition: log.log_start_offset
             for log in logs
             if log.log_start_offset > log.first_segment_offset
         }
-        self._write_offsets(LOG_START_OFFSET_FILE, moved)
+        self._write_offsets(RECOVERY_POINT_FILE, {**self._saved_recovery_points, **points})
+        self._write_offsets(LOG_START_OFFSET_FILE, {**self._saved_start_offsets, **moved})
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
         """Kafka's interval is 5 s."""
@@ -266,9 +265,12 @@ class LogDirectory:
     ) -> None:
         """Clean shutdown: every log closed, checkpoints written, and only then the file that says so.
 
-        A log that failed is abandoned; then the file is not written, and the next start recovers. Blocks in fsync.
+        It is not written when a log failed, or was never opened after an unclean stop: the next start recovers. Blocks in
+        fsync.
         """
-        is_clean = True
+        is_clean = self.was_clean or all(
+            found.partition in self._logs for found in self.find_logs()
+        )
         for log in self:
             if log.failure is None:
                 try:
@@ -300,7 +302,11 @@ class LogDirectory:
             return {}
         offsets = decode_offsets(path, self._environment.file_system.read(path))
         exists = self._environment.file_system.exists
-        return {partition: offset for partition, offset in offsets.items() if exists(f"{self.path}/{partition}")}
+        return {
+            partition: offset
+            for partition, offset in offsets.items()
+            if exists(f"{self.path}/{partition}")
+        }
 
     def _write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         try:

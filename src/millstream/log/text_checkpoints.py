@@ -133,6 +133,8 @@ def _encode_lines(lines: Iterable[str]) -> bytes:
 
 
 def _decode_lines(path: str, data: bytes, columns: int) -> list[list[str]]:
+    if not data:
+        return []  # Kafka creates its checkpoints empty before it first writes them
     try:
         lines = data.decode().splitlines()
     except UnicodeDecodeError as error:

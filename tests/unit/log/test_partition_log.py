@@ -228,7 +228,7 @@ def test_every_offset_is_found_through_the_index(world):
     expected = [(n, (b"x%d" if n % 2 == 0 else b"y%d") % (n // 2)) for n in range(200)]
     assert len(log.segments) > 2
     for offset in range(200):
-        header, view = next(iterate_batches(world.read(log, offset, bytes_max=1)))
+        header, _ = next(iterate_batches(world.read(log, offset, bytes_max=1)))
         assert header.base_offset == offset - offset % 2
     assert world.values(log) == expected
 
