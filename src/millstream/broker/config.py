@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from millstream.broker.config_strangers import is_java_only, is_not_served_yet, protects
 from millstream.broker.config_table import BROKER_CONFIGS
-from millstream.broker.listeners import Listener, client_listeners, parse_listeners
+from millstream.broker.listeners import Listener, client_listeners, parse_listeners, with_port
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigValue, parse_config
 from millstream.metadata.topic_config import log_config, topic_defaults
@@ -23,7 +23,7 @@ FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConfig:
-    """A node's settings. Fields up to `metadata_max_idle_interval_ms` are the keys with underscores; the rest is derived."""
+    """A node's settings. Fields up to `metadata_log_segment_ms` are the keys with underscores; the rest is derived."""
 
     node_id: int
     broker_rack: str | None
@@ -75,7 +75,6 @@ class BrokerConfig:
     broker_session_timeout_ms: int
     metadata_log_segment_bytes: int
     metadata_log_segment_ms: int
-    metadata_max_idle_interval_ms: int
 
     data_directory: str
     listeners: tuple[Listener, ...]
@@ -124,6 +123,21 @@ def parse_override(text: str) -> tuple[str, str]:
     if not equals or not key.strip():
         raise ConfigError(f"--override {text}: write key=value, such as num.partitions=3")
     return key.strip(), value.strip()
+
+
+def with_client_port(settings: Mapping[str, str], port: int) -> dict[str, str]:
+    """The settings with the client listener, and what is advertised for it, at `port`."""
+    changed = dict(settings)
+    controller_names = settings.get("controller.listener.names", "CONTROLLER").upper().split(",")
+    default = BROKER_CONFIGS["listeners"].default_text or ""
+    for key, text in (
+        ("listeners", settings.get("listeners", default)),
+        ("advertised.listeners", settings.get("advertised.listeners", "")),
+    ):
+        entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+        if entries:
+            changed[key] = ",".join(with_port(entries, controller_names, port))
+    return changed
 
 
 def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ _LATER_NAMES: Final = frozenset(
     {
         "auto.leader.rebalance.enable", "controlled.shutdown.enable", "config.providers", "cordoned.log.dirs",
         "initial.broker.registration.timeout.ms", "leader.imbalance.check.interval.seconds",
-        "log.cleaner.enable", "metadata.max.retention.bytes", "metadata.max.retention.ms", "offsets.load.buffer.size",
+        "log.cleaner.enable", "metadata.max.idle.interval.ms", "metadata.max.retention.bytes", "metadata.max.retention.ms", "offsets.load.buffer.size",
         "telemetry.max.bytes", "transaction.two.phase.commit.enable", "transaction.partition.verification.enable",
         "transactional.id.expiration.ms", "unclean.leader.election.interval.ms", "unstable.api.versions.enable",
         "unstable.feature.versions.enable", "follower.fetch.last.tiered.offset.enable", "broker.id.generation.enable",

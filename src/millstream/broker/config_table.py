@@ -177,7 +177,6 @@ _QUORUM = (
     _integer("broker.session.timeout.ms", 9_000, at_least(1), "A broker silent for this long is fenced."),
     _integer("metadata.log.segment.bytes", 1_073_741_824, at_least(8_388_608), "Segment size of the metadata log."),
     _long("metadata.log.segment.ms", 604_800_000, at_least(1), "Age at which the metadata log begins a new segment."),
-    _integer("metadata.max.idle.interval.ms", 500, at_least(0), "Time without records after which a no-op is written; 0 for never."),
 )  # fmt: skip
 
 _UNSET_SYNONYMS: Final = {

@@ -67,6 +67,15 @@ def advertised_listeners(
     return tuple(told)
 
 
+def with_port(entries: Sequence[str], controller_names: Sequence[str], port: int) -> list[str]:
+    """The same addresses, the first one that serves clients at `port`."""
+    listeners = parse_listeners("listeners", entries)
+    chosen = next((each for each in listeners if each.name not in controller_names), None)
+    return [
+        f"{each.name}://{each.host}:{port if each is chosen else each.port}" for each in listeners
+    ]
+
+
 def _protocol_map(entries: Sequence[str]) -> Mapping[str, str]:
     protocols = {}
     for entry in entries:

@@ -15,6 +15,7 @@ from millstream.runtime import Clock, FileSystem, Random
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
+    from millstream.broker.api_spec import ApiSpec
     from millstream.broker.config import BrokerConfig
     from millstream.broker.fetch_sessions import FetchSessions
     from millstream.broker.group_coordination import GroupCoordination
@@ -89,6 +90,8 @@ class Tasks(Protocol):
 class Node:
     """One broker process, as handlers see it."""
 
+    apis: tuple[ApiSpec, ...]
+    """What is served, for ApiVersions."""
     identity: NodeIdentity
     config: BrokerConfig
     clock: Clock

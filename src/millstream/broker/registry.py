@@ -8,14 +8,14 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 from millstream.broker.api_spec import ApiSpec
+from millstream.broker.handlers import api_versions
 from millstream.broker.request_context import RequestContext
 from millstream.protocol.api import ApiKey
 
-# Any: request and response are the generated classes of the handler's own API key; no type joins a key to its classes.
-Message = Any
+Message = Any  # Any: the generated classes of the handler's own API key; no type joins a key to its classes
 HandleFunction = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 
-_MODULES: Final[tuple[ModuleType, ...]] = ()
+_MODULES: Final[tuple[ModuleType, ...]] = (api_versions,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,7 +160,7 @@ class Connection:
         result = self._handler.handle(frame, self.peer)
         if result is None:
             return
-        if isinstance(result, list):
+        if not isinstance(result, Awaitable):
             if self._unanswered:
                 self._answer_later(result)
             else:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Protocol, TypeAlias
+from collections.abc import Awaitable, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from millstream.net.client_connection import ClientConnection
+from millstream.protocol.buffers import Splice
 from millstream.runtime.files import File
 
 
+@runtime_checkable
 class FileSplice(Protocol):
-    """A stretch of a file that goes to the socket without passing through this process."""
+    """A splice that is a stretch of a file: it goes to the socket without passing through this process."""
 
     @property
     def file(self) -> File: ...
@@ -22,9 +24,9 @@ class FileSplice(Protocol):
         ...
 
 
-Part: TypeAlias = bytes | bytearray | memoryview | FileSplice
-Response: TypeAlias = list[Part]
-"""A whole response frame with its size prefix, in pieces that are sent one after another."""
+Part: TypeAlias = bytes | bytearray | memoryview | Splice
+Response: TypeAlias = Sequence[Part]
+"""A whole response frame with its size prefix: a list of pieces that are sent one after another."""
 
 
 class RequestHandler(Protocol):

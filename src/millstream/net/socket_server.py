@@ -34,12 +34,12 @@ _OUT_OF_DESCRIPTORS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.E
 class SocketServer:
     """All listeners and connections of a node. Everything runs on one loop."""
 
-    def __init__(self, handler: RequestHandler, limits: ConnectionLimits, clock: Clock) -> None:
+    def __init__(self, limits: ConnectionLimits, clock: Clock) -> None:
         self.limits = limits
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         """Shared: a read and the cutting of its frames happen in one call of one connection."""
         self.memory_is_short = False
-        self._handler = handler
+        self._handler: RequestHandler | None = None
         self._clock = clock
         self._listeners: list[tuple[str, socket.socket]] = []
         self._connections: set[Connection] = set()
@@ -65,8 +65,9 @@ class SocketServer:
         bound: int = listening.getsockname()[1]
         return bound
 
-    async def serve(self) -> None:
+    async def serve(self, handler: RequestHandler) -> None:
         """Accepts and answers until cancelled; then every connection is closed."""
+        self._handler = handler
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 for name, listening in self._listeners:
@@ -143,6 +144,7 @@ class SocketServer:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         peer = ClientConnection(next(self._connection_ids), host, port, listener_name)
+        assert self._handler is not None, "a connection was accepted before serve() began"
         connection = Connection(connected, peer, self._handler, self)
         self._connections.add(connection)
         self._per_host[host] += 1

@@ -47,7 +47,11 @@ class SocketWriter:
             self.unsent_bytes += size
             if isinstance(part, _BUFFER_TYPES):
                 self._unsent.append(part)
-            elif size >= _SENDFILE_BYTES_MIN and _has_descriptor(part):
+            elif (
+                size >= _SENDFILE_BYTES_MIN
+                and isinstance(part, FileSplice)
+                and _has_descriptor(part)
+            ):
                 self._unsent.append(_FileStretch(part))
             else:
                 self._unsent.append(part.read())

@@ -1,0 +1,120 @@
+"""From a request frame to a response frame: find the API, decode, handle, encode.
+
+Owns what a client is told when something fails: a frame that cannot be understood closes its connection, a KafkaError becomes
+the API's error, anything unexpected is logged and becomes UNKNOWN_SERVER_ERROR. Knows neither sockets nor what APIs do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from millstream.broker.error_responses import error_response
+from millstream.broker.node import Node
+from millstream.broker.registry import Handler
+from millstream.broker.request_context import RequestContext
+from millstream.errors import KafkaError, ProtocolError, UnknownServerError, UnsupportedVersion
+from millstream.net.client_connection import ClientConnection
+from millstream.net.request_handler import Response
+from millstream.protocol.api import ApiKey, Message, request_class
+from millstream.protocol.frames import decode_request_header, encode_response
+from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
+from millstream.protocol.generated.headers import RequestHeader
+
+_LOGGER = logging.getLogger(__name__)
+_PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
+
+
+class _Route:
+    """What dispatch needs of one API, looked up once."""
+
+    __slots__ = ("decode", "handle", "highest", "key", "lowest")
+
+    def __init__(self, handler: Handler) -> None:
+        self.key = handler.api.key
+        self.lowest = handler.api.lowest
+        self.highest = handler.api.highest
+        self.handle: Callable[[Message, RequestContext], Message | Awaitable[Message] | None] = (
+            handler.handle
+        )
+        self.decode: Callable[[memoryview, int, int], tuple[Message, int]] = request_class(
+            handler.api.key
+        ).decode
+
+
+class Dispatcher:
+    """The node as the network edge sees it (`net.request_handler.RequestHandler`)."""
+
+    def __init__(self, node: Node, handlers: Mapping[ApiKey, Handler]) -> None:
+        self._node = node
+        self._clock = node.clock
+        self._routes = {int(key): _Route(handler) for key, handler in handlers.items()}
+
+    def may_overlap(self, frame: memoryview) -> bool:
+        """Produces may: each is appended when it is dispatched, and only waits for its acknowledgement."""
+        return frame[:2] == _PRODUCE_KEY
+
+    def handle(
+        self, frame: memoryview, connection: ClientConnection
+    ) -> Response | Awaitable[Response | None] | None:
+        """Raises ProtocolError for a frame that gets no answer: what it is cannot be known, or is not served."""
+        try:
+            header, at = decode_request_header(frame)
+        except UnsupportedVersion as error:
+            raise ProtocolError(str(error)) from error
+        version = header.request_api_version
+        route = self._routes.get(header.request_api_key)
+        if route is None or not route.lowest <= version <= route.highest:
+            return _answer_unserved(header)
+        message, _ = route.decode(frame, at, version)
+        context = RequestContext(self._node, header, connection, self._clock.now())
+        try:
+            result = route.handle(message, context)
+            if result is None:
+                return None
+            if isinstance(result, Awaitable):
+                return self._finish(route, header, message, result)
+            return encode_response(route.key, version, header.correlation_id, result)
+        except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
+            return _failed(route.key, header, message, error)
+
+    async def _finish(
+        self, route: _Route, header: RequestHeader, message: Message, result: Awaitable[Message]
+    ) -> Response | None:
+        try:
+            response: Message | None = await result
+            if response is None:
+                return None
+            return encode_response(
+                route.key, header.request_api_version, header.correlation_id, response
+            )
+        except Exception as error:  # noqa: BLE001 - see `handle`
+            return _failed(route.key, header, message, error)
+
+
+def _failed(key: ApiKey, header: RequestHeader, message: Message, error: Exception) -> Response:
+    """Raises ProtocolError when not even the error can be told."""
+    version = header.request_api_version
+    if not isinstance(error, KafkaError):
+        _LOGGER.error(
+            "%s v%d from client %r failed unexpectedly",
+            key.name, version, header.client_id, exc_info=error,
+        )  # fmt: skip
+        error = UnknownServerError()
+    try:
+        response = error_response(key, version, message, error)
+        return encode_response(key, version, header.correlation_id, response)
+    except Exception as second:
+        _LOGGER.exception("the error of %s v%d cannot be encoded", key.name, version)
+        raise ProtocolError(f"{key.name} v{version} failed: {error}") from second
+
+
+def _answer_unserved(header: RequestHeader) -> Response:
+    """ApiVersions is answered in any version, from which the client picks its next try (KIP-511); nothing else is."""
+    key, version = header.request_api_key, header.request_api_version
+    if key != ApiKey.API_VERSIONS:
+        raise ProtocolError(f"API key {key} version {version} is not served")
+    answer = ApiVersionsResponse(
+        error_code=UnsupportedVersion.code, api_keys=[ApiVersion(ApiKey.API_VERSIONS, 0, 4)]
+    )
+    return encode_response(ApiKey.API_VERSIONS, 0, header.correlation_id, answer)

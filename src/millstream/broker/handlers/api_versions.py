@@ -1,0 +1,58 @@
+"""ApiVersions: which APIs, versions and features this broker serves. The first request of nearly every client.
+
+Versions 0-4. Only what is served is listed. Produce is reported from version 0 although 0-2 are refused: librdkafka takes a
+higher minimum for a broker without Produce (KAFKA-18659). Version 3 leaves out features whose lowest level is 0, which its
+clients cannot read. A version newer than 4 never comes here: dispatch answers it (KIP-511).
+Not supported: telling clients that quotas throttle them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.features import SUPPORTED_FEATURES
+from millstream.broker.request_context import RequestContext
+from millstream.errors import InvalidRequest
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+API = ApiSpec(ApiKey.API_VERSIONS, versions=range(5))
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_PRODUCE_LOWEST_REPORTED = 0
+
+
+def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
+    if context.version >= 3:
+        _check_software(request)
+    image = context.node.metadata.image
+    lowest_level = 1 if context.version == 3 else 0
+    return ApiVersionsResponse(
+        api_keys=[_reported(spec) for spec in context.node.apis],
+        supported_features=[
+            SupportedFeatureKey(name, levels.lowest, levels.highest)
+            for name, levels in SUPPORTED_FEATURES.items()
+            if levels.lowest >= lowest_level
+        ],
+        finalized_features_epoch=image.offset,
+        finalized_features=[
+            FinalizedFeatureKey(name, level, level) for name, level in image.features.items()
+        ],
+    )
+
+
+def _reported(spec: ApiSpec) -> ApiVersion:
+    lowest = _PRODUCE_LOWEST_REPORTED if spec.key is ApiKey.PRODUCE else spec.lowest
+    return ApiVersion(spec.key, lowest, spec.highest)
+
+
+def _check_software(request: ApiVersionsRequest) -> None:
+    for text in (request.client_software_name, request.client_software_version):
+        if not _SOFTWARE.fullmatch(text):
+            raise InvalidRequest("client software name and version are letters, digits, - and .")

@@ -1,0 +1,134 @@
+"""The metadata log on the disk: what the quorum decides, as batches of `__cluster_metadata-0`, and its quorum-state file.
+
+Translates between raft's values and Kafka's bytes. Decides nothing: the quorum says what to append, the driver when to sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from millstream.log.log_directory import METADATA_TOPIC, LogDirectory
+from millstream.log.partition_log import PartitionLog
+from millstream.metadata.loader import MetadataBatch
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import NO_LEADER_EPOCH, LeaderEpoch, Offset, TopicPartition
+from millstream.protocol.generated.control_records import (
+    KRaftVersionRecord,
+    LeaderChangeMessage,
+    VotersRecord,
+)
+from millstream.protocol.record_frames import decode_metadata_record
+from millstream.raft.election_state import ElectionState, decode_quorum_state, encode_quorum_state
+from millstream.raft.messages import LogPosition
+from millstream.raft.ready import AppendBatch, ControlRecord
+from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
+from millstream.records.batch import iterate_batches
+from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.control import ControlType, build_control_batch
+from millstream.records.record import Record, iterate_records
+from millstream.runtime import FileSystem, Instant
+
+METADATA_PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
+_QUORUM_STATE_FILE: Final = "quorum-state"
+_READ_BYTES: Final = 1 << 20
+_CONTROL_TYPES: Final[dict[type, ControlType]] = {
+    LeaderChangeMessage: ControlType.LEADER_CHANGE,
+    KRaftVersionRecord: ControlType.KRAFT_VERSION,
+    VotersRecord: ControlType.KRAFT_VOTERS,
+}
+
+
+class MetadataLog:
+    """Satisfies `raft.replicated_log.ReplicatedLog`. Owned by the metadata driver."""
+
+    def __init__(self, log: PartitionLog, file_system: FileSystem) -> None:
+        self.log = log
+        self._file_system = file_system
+        self._quorum_state_path = f"{log.directory}/{_QUORUM_STATE_FILE}"
+
+    @classmethod
+    def open(
+        cls, directory: LogDirectory, file_system: FileSystem, config: LogConfig, now: Instant
+    ) -> MetadataLog:
+        """Opens or creates the log; recovers it after an unclean stop. Raises KafkaStorageError, DamagedFile."""
+        return cls(directory.open_log(METADATA_PARTITION, config, now), file_system)
+
+    # What the quorum may ask
+
+    def position(self) -> LogPosition:
+        return LogPosition(
+            Offset(self.log.log_end_offset), LeaderEpoch(self.log.leader_epochs.latest_epoch)
+        )
+
+    def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
+        """The newest epoch in the log that is not above `epoch`, and the offset after its last record."""
+        epochs, end_offset = self.log.leader_epochs, self.log.log_end_offset
+        if not epochs.entries or epoch < epochs.entries[0].epoch:
+            return LogPosition(Offset(0), NO_LEADER_EPOCH)
+        found = epochs.end_offset(min(epoch, epochs.latest_epoch), end_offset)
+        return LogPosition(Offset(found.end_offset), LeaderEpoch(found.epoch))
+
+    def high_watermark(self) -> Offset:
+        """Nothing is known to be committed until a leader of this epoch says so."""
+        return Offset(0)
+
+    # Election state
+
+    def read_election_state(self) -> ElectionState:
+        """What this replica has promised so far. Raises KafkaStorageError for a damaged file."""
+        if not self._file_system.exists(self._quorum_state_path):
+            return ElectionState()
+        return decode_quorum_state(self._file_system.read(self._quorum_state_path))
+
+    def persist(self, state: ElectionState) -> None:
+        """On the disk when it returns."""
+        self._file_system.write_atomically(
+            self._quorum_state_path, encode_quorum_state(state, KRAFT_VERSION_DYNAMIC)
+        )
+
+    # Records
+
+    def append(self, batch: AppendBatch, now: Instant) -> None:
+        """Appends without syncing. Raises KafkaStorageError."""
+        options = BatchOptions(base_offset=batch.base_offset, leader_epoch=batch.epoch)
+        if batch.control:
+            encoded = build_control_batch(
+                [_control_entry(record) for record in batch.control], now.wall_ms, options
+            )
+        else:
+            records = [Record(timestamp=now.wall_ms, value=value) for value in batch.data]
+            encoded = build_batch(records, options)
+        info = self.log.append_as_follower(memoryview(encoded), now)
+        assert (info.first_offset, info.last_offset) == (batch.base_offset, batch.last_offset), (
+            f"the quorum planned offsets {batch.base_offset}-{batch.last_offset}, the log gave {info}"
+        )
+
+    def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
+        """The batches in [start, end), decoded, in order. Raises CorruptMessage, MalformedMessage."""
+        offset = start
+        while offset < end:
+            data = self.log.read(offset, _READ_BYTES, end).records
+            view = memoryview(data if isinstance(data, bytes) else data.read())
+            assert view.nbytes, (
+                f"the metadata log has nothing at offset {offset}, before its end {end}"
+            )
+            for header, batch in iterate_batches(view):
+                values = (
+                    ()
+                    if header.is_control
+                    else tuple(record.value for record in iterate_records(header, batch))
+                )
+                yield MetadataBatch(
+                    Offset(header.base_offset),
+                    Offset(header.last_offset),
+                    LeaderEpoch(header.partition_leader_epoch),
+                    [decode_metadata_record(value or b"") for value in values],
+                )
+                offset = header.next_offset
+
+
+def _control_entry(record: ControlRecord) -> tuple[ControlType, bytes]:
+    out = bytearray()
+    record.encode(out, 0)
+    return _CONTROL_TYPES[type(record)], bytes(out)
