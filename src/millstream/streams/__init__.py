@@ -1,0 +1,37 @@
+"""Kafka Streams for Python: DSL, topology, kernel, stores and serdes. See README.md of this package."""
+
+from __future__ import annotations
+
+from millstream.streams.config import StreamsConfig
+from millstream.streams.dsl import (
+    KGroupedStream,
+    KStream,
+    KTable,
+    StreamsBuilder,
+    TimeWindowedKStream,
+)
+from millstream.streams.dsl.windowed import EmitStrategy
+from millstream.streams.options import Materialized, OffsetReset, RecordContext, StoreType
+from millstream.streams.serdes import Serde, Windowed
+from millstream.streams.topology import Topology, TopologyBuilder
+from millstream.streams.windows import TimeWindows, UnlimitedWindows
+
+__all__ = [
+    "EmitStrategy",
+    "KGroupedStream",
+    "KStream",
+    "KTable",
+    "Materialized",
+    "OffsetReset",
+    "RecordContext",
+    "Serde",
+    "StoreType",
+    "StreamsBuilder",
+    "StreamsConfig",
+    "TimeWindowedKStream",
+    "TimeWindows",
+    "Topology",
+    "TopologyBuilder",
+    "UnlimitedWindows",
+    "Windowed",
+]

@@ -1,0 +1,36 @@
+"""Settings of one application that the kernel reads. Kafka's names, in snake case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
+
+
+class OnError(StrEnum):
+    """What to do with a record that cannot be read, or whose processing fails."""
+
+    FAIL = "fail"
+    CONTINUE = "continue"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsConfig:
+    """What a task needs to know of its application.
+
+    `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own
+    partitioner. `batch_records_max` bounds a run through the operators; 1 is record at a time.
+    """
+
+    application_id: str
+    default_key: Serde[Any] | None = None  # Any: default serdes of any type
+    default_value: Serde[Any] | None = None  # Any: default serdes of any type
+    default_timestamps: TimestampExtractor = fail_on_invalid
+    on_deserialization_error: OnError = OnError.FAIL
+    on_processing_error: OnError = OnError.FAIL
+    batch_records_max: int = 10_000
+    partition_count: Callable[[str], int] | None = None

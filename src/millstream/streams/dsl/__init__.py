@@ -1,0 +1,17 @@
+"""The DSL: streams, tables and what one does with them. Building writes nothing but data."""
+
+from __future__ import annotations
+
+from millstream.streams.dsl.builder import StreamsBuilder
+from millstream.streams.dsl.grouped import KGroupedStream
+from millstream.streams.dsl.stream import KStream
+from millstream.streams.dsl.table import KTable
+from millstream.streams.dsl.windowed import TimeWindowedKStream
+
+__all__ = [
+    "KGroupedStream",
+    "KStream",
+    "KTable",
+    "StreamsBuilder",
+    "TimeWindowedKStream",
+]

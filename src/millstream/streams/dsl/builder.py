@@ -1,0 +1,84 @@
+"""StreamsBuilder: where streams and tables begin, and where the topology comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from millstream.streams.dsl.graph import SourceGraphNode, StreamGraph, TableSourceGraphNode
+from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.stream import KStream
+from millstream.streams.dsl.table import KTable
+from millstream.streams.dsl.table_definitions import SourceDefinition
+from millstream.streams.options import Materialized, OffsetReset, StoreType
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.timestamps import TimestampExtractor
+from millstream.streams.topology import SourceNode, Topology, TopologyBuilder
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class StreamsBuilder:
+    """Collects the calls of one topology.
+
+    Serdes that are not given are the application's default serdes. `store_type` is where stores live
+    that do not say so themselves.
+    """
+
+    def __init__(self, *, store_type: StoreType = StoreType.ROCKSDB) -> None:
+        self._graph = StreamGraph(store_type)
+
+    def stream(
+        self,
+        topics: str | Iterable[str] = (),
+        *,
+        pattern: str | None = None,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V]:
+        """A stream of one topic, of several, or of all topics whose whole name matches `pattern`."""
+        graph = self._graph
+        source_name = graph.names.name_or_generate(name, "KSTREAM-SOURCE-")
+        topics = (topics,) if isinstance(topics, str) else tuple(topics)
+        source = SourceNode(source_name, topics, pattern, key, value, timestamps, reset)
+        node = SourceGraphNode(source_name, source=source)
+        graph.add(node)
+        return KStream(graph, node, key=key, value=value, sources=frozenset({source_name}))
+
+    def table(
+        self,
+        topic: str,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V]:
+        """A table: the latest value of each key of a topic. Records with a null key are dropped."""
+        graph = self._graph
+        request = key_value_store(graph, materialized, f"{topic}-", key, value)
+        source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
+        table_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
+        key, value = request.spec.key, request.spec.value
+        source = SourceNode(source_name, (topic,), None, key, value, timestamps, reset)
+        definition = SourceDefinition(request.spec, materialized=request.queryable)
+        node = TableSourceGraphNode(
+            table_name, source=source, operator=definition.operator, stores=definition.stores
+        )
+        graph.add(node)
+        return KTable(
+            graph, node, definition, key=key, value=value, sources=frozenset({source_name})
+        )
+
+    def build(self) -> Topology:
+        """The topology of all calls so far."""
+        topology = TopologyBuilder()
+        self._graph.write(topology)
+        self._graph.reset()
+        return topology.build()

@@ -1,0 +1,228 @@
+"""The graph behind the DSL: one node per call, written to a topology in the order Kafka Streams writes it.
+
+A call only adds a node. What a node becomes is decided when it is written, because later calls change it:
+a join makes its table keep a store, an aggregation makes its table send old values.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from millstream.streams.errors import TopologyError
+from millstream.streams.options import StoreType
+from millstream.streams.topology import SinkNode, SourceNode, StoreSpec, TopologyBuilder
+from millstream.streams.topology.names import REPARTITION_SUFFIX, NameGenerator, is_generated
+from millstream.streams.topology.nodes import ProcessorNode
+from millstream.streams.topology.operators import NullKeyFilter, OperatorSpec
+
+
+@dataclass(eq=False, slots=True)
+class GraphNode:
+    """A node of the DSL graph; sub-classes know what they write."""
+
+    name: str
+    parents: list[GraphNode] = field(default_factory=list)
+    children: list[GraphNode] = field(default_factory=list)
+    priority: int = -1
+    written: bool = False
+    relaxed_join: bool = False
+    """A left or outer join, which wants records with null keys (S8)."""
+
+    def write(self, topology: TopologyBuilder) -> None:
+        """Add what this node stands for."""
+
+    def parent_names(self) -> tuple[str, ...]:
+        return tuple(parent.name for parent in self.parents)
+
+
+@dataclass(eq=False, slots=True)
+class SourceGraphNode(GraphNode):
+    source: SourceNode | None = None
+
+    def write(self, topology: TopologyBuilder) -> None:
+        assert self.source is not None, "a source node is built with its source"
+        topology.add_source(self.source)
+
+
+@dataclass(eq=False, slots=True)
+class TableSourceGraphNode(SourceGraphNode):
+    """A source and the processor that turns its records into table rows; named after the processor."""
+
+    operator: Callable[[], OperatorSpec] | None = None
+    stores: Callable[[], tuple[StoreSpec, ...]] = tuple
+
+    def write(self, topology: TopologyBuilder) -> None:
+        assert self.source is not None, "a table source is built with its source"
+        assert self.operator is not None, "a table source is built with its operator"
+        topology.add_source(self.source)
+        topology.add_processor(ProcessorNode(self.name, self.operator(), (self.source.name,)))
+        for store in self.stores():
+            topology.add_store(store, (self.name,))
+
+
+@dataclass(eq=False, slots=True)
+class ProcessorGraphNode(GraphNode):
+    """A processor, the stores it brings along, the stores of others it reads."""
+
+    operator: Callable[[], OperatorSpec] | None = None
+    stores: Callable[[], tuple[StoreSpec, ...]] = tuple
+    connected: Callable[[], tuple[str, ...]] = tuple
+    copartitioned: frozenset[str] = frozenset()
+
+    def write(self, topology: TopologyBuilder) -> None:
+        assert self.operator is not None, "a processor node is built with its operator"
+        topology.add_processor(ProcessorNode(self.name, self.operator(), self.parent_names()))
+        for store in self.stores():
+            topology.add_store(store, (self.name,))
+        topology.connect(self.name, self.connected())
+        if self.copartitioned:
+            topology.copartition(self.copartitioned)
+
+
+@dataclass(eq=False, slots=True)
+class SinkGraphNode(GraphNode):
+    sink: SinkNode | None = None
+
+    def write(self, topology: TopologyBuilder) -> None:
+        assert self.sink is not None, "a sink node is built with its sink"
+        topology.add_sink(replace(self.sink, parents=self.parent_names()))
+
+
+@dataclass(eq=False, slots=True)
+class RepartitionGraphNode(GraphNode):
+    """Null-key filter, sink, internal topic and source; named after the source."""
+
+    topic: str = ""
+    filter_name: str = ""
+    sink: SinkNode | None = None
+    source: SourceNode | None = None
+    partitions: int | None = None
+    keep_null_keys: bool = False
+
+    def write(self, topology: TopologyBuilder) -> None:
+        assert self.sink is not None, "a repartition node is built with its sink"
+        assert self.source is not None, "a repartition node is built with its source"
+        topology.add_internal_topic(self.topic, self.partitions)
+        keep = NullKeyFilter(self.keep_null_keys)
+        topology.add_processor(ProcessorNode(self.filter_name, keep, self.parent_names()))
+        topology.add_sink(replace(self.sink, parents=(self.filter_name,)))
+        topology.add_source(self.source)
+
+
+class StreamGraph:
+    """All nodes of one StreamsBuilder, and the names it has given out."""
+
+    def __init__(self, store_type: StoreType) -> None:
+        self.names = NameGenerator()
+        self.store_type = store_type
+        self.join_repartitions: dict[str, RepartitionGraphNode] = {}
+        """Streams that were repartitioned for a join under their own name: the next join reuses that."""
+        self._root = GraphNode("root", written=True)
+        self._next_priority = 0
+
+    def add(self, node: GraphNode, *parents: GraphNode) -> None:
+        """Hang a node below its parents, or below the root. Adding one again moves it to the end."""
+        node.priority = self._next_priority
+        self._next_priority += 1
+        for parent in parents or (self._root,):
+            if node not in parent.children:
+                parent.children.append(node)
+                if parent is not self._root:
+                    node.parents.append(parent)
+
+    def write(self, topology: TopologyBuilder) -> None:
+        """Write every node once, parents before children, in the order of their calls."""
+        self._merge_equal_sources()
+        self._relax_repartitions()
+        waiting = [(node.priority, node) for node in self._root.children]
+        queue: list[tuple[int, int, GraphNode]] = [
+            (priority, index, node) for index, (priority, node) in enumerate(waiting)
+        ]
+        heapq.heapify(queue)
+        ticket = len(queue)
+        while queue:
+            _, _, node = heapq.heappop(queue)
+            if not node.written and all(parent.written for parent in node.parents):
+                node.write(topology)
+                node.written = True
+            for child in node.children:
+                heapq.heappush(queue, (child.priority, ticket, child))
+                ticket += 1
+
+    def reset(self) -> None:
+        """Forget what was written, so that a second build gives the same topology."""
+        waiting = list(self._root.children)
+        while waiting:
+            node = waiting.pop()
+            node.written = False
+            waiting.extend(node.children)
+
+    def _merge_equal_sources(self) -> None:
+        """Two sources of the same topics become one, which gets the children of both."""
+        main_of: dict[str, SourceGraphNode] = {}
+        for node in list(self._root.children):
+            if not isinstance(node, SourceGraphNode) or node.source is None:
+                continue
+            for topic in node.source.topics or (f"pattern {node.source.pattern}",):
+                main = main_of.setdefault(topic, node)
+                if main is node or node not in self._root.children:
+                    continue
+                assert main.source is not None, "a source node is built with its source"
+                if main.source.topics != node.source.topics:
+                    raise TopologyError(
+                        f"sources {main.source.name} and {node.source.name} read overlapping but not equal "
+                        f"topics ({topic} is in both): read equal sets of topics, or read them once"
+                    )
+                self._merge(main, node)
+
+    def _merge(self, main: SourceGraphNode, other: SourceGraphNode) -> None:
+        self._root.children.remove(other)
+        for child in other.children:
+            child.parents[child.parents.index(other)] = main
+            if child not in main.children:
+                main.children.append(child)
+        other.children.clear()
+
+    def _relax_repartitions(self) -> None:
+        """Repartitions right above a left or outer join let null keys through."""
+        waiting, seen = list(self._root.children), set()
+        while waiting:
+            node = waiting.pop()
+            if id(node) in seen:
+                continue
+            seen.add(id(node))
+            waiting.extend(node.children)
+            if node.relaxed_join:
+                _relax_above(node)
+
+
+def _relax_above(join: GraphNode) -> None:
+    waiting = list(join.parents)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, RepartitionGraphNode):
+            node.keep_null_keys = True
+        else:
+            waiting.extend(node.parents)
+
+
+def repartition_node(names: NameGenerator, prefix: str, sink: SinkNode) -> RepartitionGraphNode:
+    """The nodes behind one repartition topic. Three numbers are burned even when the user named it (S1, S4).
+
+    `sink` brings serdes and partitioner; its name, topic and parents are filled in here.
+    """
+    topic = prefix if prefix.endswith(REPARTITION_SUFFIX) else prefix + REPARTITION_SUFFIX
+    sink_name = names.processor_name("KSTREAM-SINK-")
+    filter_name = names.processor_name("KSTREAM-FILTER-")
+    source_name = names.processor_name("KSTREAM-SOURCE-")
+    if not is_generated(prefix):
+        sink_name, filter_name, source_name = f"{topic}-sink", f"{topic}-filter", f"{topic}-source"
+    return RepartitionGraphNode(
+        name=source_name,
+        topic=topic,
+        filter_name=filter_name,
+        sink=replace(sink, name=sink_name, topic=topic),
+        source=SourceNode(source_name, (topic,), key=sink.key, value=sink.value),
+    )

@@ -1,0 +1,55 @@
+"""From the user's `Materialized` to the store of an operator: its name, its numbers, its serdes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from millstream.streams.dsl.graph import StreamGraph
+from millstream.streams.options import Materialized, StoreType
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology import StoreKind, StoreSpec
+from millstream.streams.topology.names import check_name
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRequest:
+    """A store that an operator has, or would have if somebody needed it.
+
+    `queryable`: the user named it, so it exists whether or not the topology needs it.
+    """
+
+    spec: StoreSpec
+    queryable: bool
+
+
+def key_value_store(
+    graph: StreamGraph,
+    materialized: Materialized | None,
+    prefix: str,
+    key: Serde[Any] | None,  # Any: serdes of any type
+    value: Serde[Any] | None,  # Any: serdes of any type
+) -> StoreRequest:
+    """A timestamped key-value store; a number is taken if the user gave no name."""
+    options = materialized or Materialized()
+    name = options.store
+    name = graph.names.store_name(prefix) if name is None else check_name(name)
+    spec = _with_logging(
+        StoreSpec(
+            name=name,
+            kind=StoreKind.TIMESTAMPED_KEY_VALUE,
+            persistent=(options.type or graph.store_type) is StoreType.ROCKSDB,
+            key=options.key or key,
+            value=options.value or value,
+            caching=options.caching,
+        ),
+        options.logging,
+    )
+    return StoreRequest(spec, options.store is not None)
+
+
+def _with_logging(spec: StoreSpec, logging: bool | Mapping[str, str]) -> StoreSpec:
+    if isinstance(logging, bool):
+        return replace(spec, logging=logging)
+    return replace(spec, logging=True, log_config=dict(logging))

@@ -1,0 +1,335 @@
+"""KStream: a stream of records, and everything one can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+
+from millstream.streams.dsl import stream_table_join as joins
+from millstream.streams.dsl.functions import check_arity
+from millstream.streams.dsl.graph import (
+    GraphNode,
+    ProcessorGraphNode,
+    SinkGraphNode,
+    StreamGraph,
+    repartition_node,
+)
+from millstream.streams.options import Materialized, Partitioner, TopicExtractor
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology import SinkNode
+from millstream.streams.topology import operators as ops
+
+if TYPE_CHECKING:
+    from millstream.streams.dsl.branched import BranchedKStream
+    from millstream.streams.dsl.grouped import KGroupedStream
+    from millstream.streams.dsl.table import KTable
+
+K = TypeVar("K")
+V = TypeVar("V")
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+VT = TypeVar("VT")
+
+
+class KStream(Generic[K, V]):
+    """A stream of records. Every method gives a new stream or ends this one; nothing changes in place.
+
+    Serdes follow the records as far as their types are known: `map` drops both, `map_values` the value's.
+    """
+
+    __slots__ = ("_graph", "_node", "key", "repartition_required", "sources", "value")
+
+    def __init__(
+        self,
+        graph: StreamGraph,
+        node: GraphNode,
+        *,
+        key: Serde[K] | None,
+        value: Serde[V] | None,
+        sources: frozenset[str],
+        repartition_required: bool = False,
+    ) -> None:
+        self._graph = graph
+        self._node = node
+        self.key = key
+        self.value = value
+        self.sources = sources
+        self.repartition_required = repartition_required
+
+    @property
+    def name(self) -> str:
+        """The name of the node that gives this stream."""
+        return self._node.name
+
+    # Stateless operators.
+
+    def filter(
+        self, predicate: Callable[[K, V], bool], *, name: str | None = None
+    ) -> KStream[K, V]:
+        """Records for which predicate(key, value) holds."""
+        return self._filter("filter", predicate, name, negate=False)
+
+    def filter_not(
+        self, predicate: Callable[[K, V], bool], *, name: str | None = None
+    ) -> KStream[K, V]:
+        """Records for which predicate(key, value) does not hold."""
+        return self._filter("filter_not", predicate, name, negate=True)
+
+    def _filter(
+        self, operator: str, predicate: Callable[[K, V], bool], name: str | None, *, negate: bool
+    ) -> KStream[K, V]:
+        check_arity(operator, "predicate", predicate, "key", "value")
+        node = self._add(name, "KSTREAM-FILTER-", ops.Filter(predicate, negate))
+        return self._next(node, self.key, self.value)
+
+    def map(
+        self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None
+    ) -> KStream[K2, V2]:
+        """mapper(key, value) gives (new key, new value)."""
+        check_arity("map", "mapper", mapper, "key", "value")
+        node = self._add(name, "KSTREAM-MAP-", ops.Map(mapper))
+        return self._next(node, None, None, rekeyed=True)
+
+    @overload
+    def map_values(
+        self,
+        mapper: Callable[[V], V2],
+        *,
+        name: str | None = None,
+        with_key: Literal[False] = False,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def map_values(
+        self, mapper: Callable[[K, V], V2], *, name: str | None = None, with_key: Literal[True]
+    ) -> KStream[K, V2]: ...
+    def map_values(
+        self, mapper: ops.UserFunction, *, name: str | None = None, with_key: bool = False
+    ) -> KStream[K, V2]:
+        """mapper(value), or mapper(key, value) with_key, gives the new value."""
+        check_arity("map_values", "mapper", mapper, *(("key", "value") if with_key else ("value",)))
+        node = self._add(name, "KSTREAM-MAPVALUES-", ops.MapValues(mapper, with_key))
+        return self._next(node, self.key, None)
+
+    def flat_map(
+        self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
+    ) -> KStream[K2, V2]:
+        """mapper(key, value) gives any number of (new key, new value)."""
+        check_arity("flat_map", "mapper", mapper, "key", "value")
+        node = self._add(name, "KSTREAM-FLATMAP-", ops.FlatMap(mapper))
+        return self._next(node, None, None, rekeyed=True)
+
+    @overload
+    def flat_map_values(
+        self,
+        mapper: Callable[[V], Iterable[V2]],
+        *,
+        name: str | None = None,
+        with_key: Literal[False] = False,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def flat_map_values(
+        self,
+        mapper: Callable[[K, V], Iterable[V2]],
+        *,
+        name: str | None = None,
+        with_key: Literal[True],
+    ) -> KStream[K, V2]: ...
+    def flat_map_values(
+        self, mapper: ops.UserFunction, *, name: str | None = None, with_key: bool = False
+    ) -> KStream[K, V2]:
+        """mapper(value), or mapper(key, value) with_key, gives any number of new values."""
+        parameters = ("key", "value") if with_key else ("value",)
+        check_arity("flat_map_values", "mapper", mapper, *parameters)
+        node = self._add(name, "KSTREAM-FLATMAPVALUES-", ops.FlatMapValues(mapper, with_key))
+        return self._next(node, self.key, None)
+
+    def select_key(
+        self,
+        mapper: Callable[[K, V], K2],
+        *,
+        key: Serde[K2] | None = None,
+        name: str | None = None,
+    ) -> KStream[K2, V]:
+        """mapper(key, value) gives the new key. `key`: its serde, for operators that follow."""
+        check_arity("select_key", "mapper", mapper, "key", "value")
+        node = self._add(name, "KSTREAM-KEY-SELECT-", ops.SelectKey(mapper))
+        return self._next(node, key, self.value, rekeyed=True)
+
+    def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
+        """Calls action(key, value) for each record that passes."""
+        check_arity("peek", "action", action, "key", "value")
+        node = self._add(name, "KSTREAM-PEEK-", ops.Peek(action))
+        return self._next(node, self.key, self.value)
+
+    def foreach(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
+        """Calls action(key, value) for each record; ends the stream."""
+        check_arity("foreach", "action", action, "key", "value")
+        self._add(name, "KSTREAM-FOREACH-", ops.Peek(action, forward=False))
+
+    def print(
+        self,
+        *,
+        label: str | None = None,
+        write: Callable[[str], object] = print,
+        name: str | None = None,
+    ) -> None:
+        """Writes `[label]: key, value` for each record; ends the stream."""
+        shown = label or self.name
+
+        def action(key: K, value: V) -> None:
+            write(f"[{shown}]: {key}, {value}")
+
+        self._add(name, "KSTREAM-PRINTER-", ops.Peek(action, forward=False))
+
+    def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
+        """Records of both streams. No order between the two is promised."""
+        node_name = self._graph.names.name_or_generate(name, "KSTREAM-MERGE-")
+        node = ProcessorGraphNode(node_name, operator=ops.PassThrough)
+        self._graph.add(node, self._node, other._node)
+        return KStream(
+            self._graph,
+            node,
+            key=None,
+            value=None,
+            sources=self.sources | other.sources,
+            repartition_required=self.repartition_required or other.repartition_required,
+        )
+
+    def split(self, *, name: str | None = None) -> BranchedKStream[K, V]:
+        """Send each record to the first branch whose predicate holds."""
+        from millstream.streams.dsl.branched import BranchedKStream
+
+        return BranchedKStream(self, self._graph, self._node, name)
+
+    # Topics.
+
+    def to(
+        self,
+        topic: str | TopicExtractor,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        partitioner: Partitioner | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Write to a topic, or to the topic that topic(key, value, context) names."""
+        if not isinstance(topic, str):
+            check_arity("to", "topic", topic, "key", "value", "context")
+        sink_name = self._graph.names.name_or_generate(name, "KSTREAM-SINK-")
+        sink = SinkNode(sink_name, (), topic, key or self.key, value or self.value, partitioner)
+        self._graph.add(SinkGraphNode(sink_name, sink=sink), self._node)
+
+    def repartition(
+        self,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        partitions: int | None = None,
+        partitioner: Partitioner | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V]:
+        """Write to an internal topic and read it again, so that equal keys meet in one task."""
+        names = self._graph.names
+        prefix = names.processor_name("KSTREAM-REPARTITION-") if name is None else name
+        sink = SinkNode("", (), "", key or self.key, value or self.value, partitioner)
+        node = repartition_node(names, prefix, sink)
+        node.partitions = partitions
+        self._graph.add(node, self._node)
+        return KStream(
+            self._graph, node, key=sink.key, value=sink.value, sources=frozenset({node.name})
+        )
+
+    # Tables and groups.
+
+    def to_table(
+        self, *, name: str | None = None, materialized: Materialized | None = None
+    ) -> KTable[K, V]:
+        """The latest value of each key as a table."""
+        from millstream.streams.dsl.to_table import stream_to_table
+
+        return stream_to_table(self, self._graph, self._node, name, materialized)
+
+    def group_by_key(
+        self,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+    ) -> KGroupedStream[K, V]:
+        """Group by the key as it is. `name` is that of the repartition topic, where one is needed."""
+        from millstream.streams.dsl.grouped import Grouping, KGroupedStream
+
+        grouping = Grouping(
+            key or self.key, value or self.value, name, self.sources, self.repartition_required
+        )
+        return KGroupedStream(self._graph, self._node, grouping)
+
+    def group_by(
+        self,
+        mapper: Callable[[K, V], K2],
+        *,
+        key: Serde[K2] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+    ) -> KGroupedStream[K2, V]:
+        """Group by mapper(key, value); the records go through a repartition topic."""
+        from millstream.streams.dsl.grouped import Grouping, KGroupedStream
+
+        check_arity("group_by", "mapper", mapper, "key", "value")
+        node = self._add(name, "KSTREAM-KEY-SELECT-", ops.SelectKey(mapper))
+        grouping = Grouping(key, value or self.value, name, self.sources, repartition_required=True)
+        return KGroupedStream(self._graph, node, grouping)
+
+    # Joins.
+
+    def join(
+        self,
+        other: KTable[K, VT],
+        joiner: ops.UserFunction,
+        *,
+        with_key: bool = False,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
+        """Join with the table's row of the same key: joiner(value, table value), or with the key first."""
+        options = joins.JoinOptions(joiner, with_key, left=False, key=key, value=value, name=name)
+        return joins.join_table(self, self._graph, self._node, other, options)
+
+    def left_join(
+        self,
+        other: KTable[K, VT],
+        joiner: ops.UserFunction,
+        *,
+        with_key: bool = False,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, Any]:  # Any: see join
+        """As join; where the table has no row the joiner gets None for it."""
+        options = joins.JoinOptions(joiner, with_key, left=True, key=key, value=value, name=name)
+        return joins.join_table(self, self._graph, self._node, other, options)
+
+    def _add(self, name: str | None, prefix: str, spec: ops.OperatorSpec) -> GraphNode:
+        node = ProcessorGraphNode(
+            self._graph.names.name_or_generate(name, prefix), operator=lambda: spec
+        )
+        self._graph.add(node, self._node)
+        return node
+
+    def _next(
+        self,
+        node: GraphNode,
+        key: Serde[K2] | None,
+        value: Serde[V2] | None,
+        *,
+        rekeyed: bool = False,
+    ) -> KStream[K2, V2]:
+        return KStream(
+            self._graph,
+            node,
+            key=key,
+            value=value,
+            sources=self.sources,
+            repartition_required=self.repartition_required or rekeyed,
+        )

@@ -1,0 +1,84 @@
+"""KStream joined with KTable: the stream side drives, the table side is looked up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from millstream.streams.dsl.functions import check_arity
+from millstream.streams.dsl.graph import (
+    GraphNode,
+    ProcessorGraphNode,
+    RepartitionGraphNode,
+    StreamGraph,
+    repartition_node,
+)
+from millstream.streams.dsl.table_definitions import store_names
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology import SinkNode
+from millstream.streams.topology import operators as ops
+
+if TYPE_CHECKING:
+    from millstream.streams.dsl.stream import KStream
+    from millstream.streams.dsl.table import KTable
+
+
+@dataclass(frozen=True, slots=True)
+class JoinOptions:
+    """The arguments of join and left_join."""
+
+    joiner: ops.UserFunction
+    with_key: bool
+    left: bool
+    key: Serde[Any] | None  # Any: the stream's key type
+    value: Serde[Any] | None  # Any: the stream's value type
+    name: str | None
+
+
+def join_table(
+    stream: KStream[Any, Any],  # Any: checked by the calling method's signature
+    graph: StreamGraph,
+    parent: GraphNode,
+    table: KTable[Any, Any],  # Any: the same
+    options: JoinOptions,
+) -> KStream[Any, Any]:  # Any: the same
+    """Join, after a repartition topic where the stream's key was changed."""
+    from millstream.streams.dsl.stream import KStream
+
+    parameters = ("key", "left", "right") if options.with_key else ("left", "right")
+    check_arity("left_join" if options.left else "join", "joiner", options.joiner, *parameters)
+    sources = stream.sources
+    if stream.repartition_required:
+        parent = _repartitioned(stream, graph, parent, options)
+        sources = frozenset({parent.name})
+    sources |= table.sources
+    prefix = "KSTREAM-LEFTJOIN-" if options.left else "KSTREAM-JOIN-"
+    view = table.definition.view()
+    spec = ops.StreamTableJoin(view, options.joiner, options.with_key, options.left)
+    node = ProcessorGraphNode(
+        graph.names.name_or_generate(options.name, prefix),
+        operator=lambda: spec,
+        connected=lambda: store_names(view),
+        copartitioned=sources,
+        relaxed_join=options.left,
+    )
+    graph.add(node, parent)
+    return KStream(graph, node, key=options.key or stream.key, value=None, sources=sources)
+
+
+def _repartitioned(
+    stream: KStream[Any, Any],  # Any: see join_table
+    graph: StreamGraph,
+    parent: GraphNode,
+    options: JoinOptions,
+) -> RepartitionGraphNode:
+    """Without a name of its own, a second join of the same stream uses the first one's topic."""
+    prefix = options.name or stream.name
+    sink = SinkNode("", (), "", options.key or stream.key, options.value or stream.value)
+    node = repartition_node(graph.names, prefix, sink)
+    known = graph.join_repartitions.get(prefix)
+    if known is not None and prefix == stream.name:
+        return known
+    graph.join_repartitions[prefix] = node
+    graph.add(node, parent)
+    return node

@@ -1,0 +1,160 @@
+"""KTable: the latest value of each key, and what one can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from millstream.streams.dsl.functions import check_arity
+from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
+from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.stream import KStream
+from millstream.streams.dsl.table_definitions import (
+    FilterDefinition,
+    MapValuesDefinition,
+    TableDefinition,
+)
+from millstream.streams.options import Materialized
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology import StoreSpec
+from millstream.streams.topology import operators as ops
+
+K = TypeVar("K")
+V = TypeVar("V")
+K2 = TypeVar("K2")
+V2 = TypeVar("V2")
+
+
+class KTable(Generic[K, V]):
+    """A changelog: every update replaces the row of its key, null deletes it."""
+
+    __slots__ = ("_graph", "_node", "definition", "key", "sources", "value")
+
+    def __init__(
+        self,
+        graph: StreamGraph,
+        node: GraphNode,
+        definition: TableDefinition,
+        *,
+        key: Serde[K] | None,
+        value: Serde[V] | None,
+        sources: frozenset[str],
+    ) -> None:
+        self._graph = graph
+        self._node = node
+        self.definition = definition
+        self.key = key
+        self.value = value
+        self.sources = sources
+
+    @property
+    def name(self) -> str:
+        """The name of the node that gives this table."""
+        return self._node.name
+
+    def filter(
+        self,
+        predicate: Callable[[K, V], bool],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V]:
+        """Rows for which predicate(key, value) holds; for others a tombstone goes on (S28)."""
+        return self._filter("filter", predicate, name, materialized, negate=False)
+
+    def filter_not(
+        self,
+        predicate: Callable[[K, V], bool],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V]:
+        """Rows for which predicate(key, value) does not hold."""
+        return self._filter("filter_not", predicate, name, materialized, negate=True)
+
+    def _filter(
+        self,
+        operator: str,
+        predicate: Callable[[K, V], bool],
+        name: str | None,
+        materialized: Materialized | None,
+        *,
+        negate: bool,
+    ) -> KTable[K, V]:
+        check_arity(operator, "predicate", predicate, "key", "value")
+        spec, key, value = self._store("KTABLE-FILTER-", materialized, self.value)
+        definition = FilterDefinition(self.definition, predicate, spec, negate=negate)
+        return self._next(name, "KTABLE-FILTER-", definition, key, value)
+
+    @overload
+    def map_values(
+        self,
+        mapper: Callable[[V], V2],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+        with_key: Literal[False] = False,
+    ) -> KTable[K, V2]: ...
+    @overload
+    def map_values(
+        self,
+        mapper: Callable[[K, V], V2],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+        with_key: Literal[True],
+    ) -> KTable[K, V2]: ...
+    def map_values(
+        self,
+        mapper: ops.UserFunction,
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+        with_key: bool = False,
+    ) -> KTable[K, V2]:
+        """mapper(value), or mapper(key, value) with_key, gives the new value; never called for null."""
+        check_arity("map_values", "mapper", mapper, *(("key", "value") if with_key else ("value",)))
+        spec, key, value = self._store("KTABLE-MAPVALUES-", materialized, None)
+        definition = MapValuesDefinition(self.definition, mapper, spec, with_key=with_key)
+        return self._next(name, "KTABLE-MAPVALUES-", definition, key, value)
+
+    def to_stream(
+        self, mapper: Callable[[K, V], K2] | None = None, *, name: str | None = None
+    ) -> KStream[Any, V]:  # Any: K without a mapper, K2 with one
+        """The table's updates as a stream; with a mapper(key, value) their keys are changed at once."""
+        node_name = self._graph.names.name_or_generate(None if mapper else name, "KTABLE-TOSTREAM-")
+        node = ProcessorGraphNode(node_name, operator=ops.TableToStream)
+        self._graph.add(node, self._node)
+        stream: KStream[K, V] = KStream(
+            self._graph, node, key=self.key, value=self.value, sources=self.sources
+        )
+        return stream if mapper is None else stream.select_key(mapper, name=name)
+
+    def _store(
+        self,
+        prefix: str,
+        materialized: Materialized | None,
+        value: Serde[Any] | None,  # Any: the value type before or after the operator
+    ) -> tuple[StoreSpec | None, Serde[K] | None, Serde[Any] | None]:  # Any: the same
+        """The operator's store (only a named one exists) and the serdes of its result."""
+        if materialized is None:
+            return None, self.key, value
+        request = key_value_store(self._graph, materialized, prefix, self.key, value)
+        spec = request.spec
+        return (spec if request.queryable else None), spec.key, spec.value
+
+    def _next(
+        self,
+        name: str | None,
+        prefix: str,
+        definition: TableDefinition,
+        key: Serde[K] | None,
+        value: Serde[V2] | None,
+    ) -> KTable[K, V2]:
+        node = ProcessorGraphNode(
+            self._graph.names.name_or_generate(name, prefix),
+            operator=definition.operator,
+            stores=definition.stores,
+        )
+        self._graph.add(node, self._node)
+        return KTable(self._graph, node, definition, key=key, value=value, sources=self.sources)

@@ -1,0 +1,160 @@
+"""What a table is made of: how it is read, and whether it sends old values along with new ones.
+
+These are the only mutable objects of the DSL. A join that reads a table makes its source keep a store;
+an operator that needs old values asks for them up the chain. Both are settled before anything is written.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from millstream.streams.topology import StoreSpec
+from millstream.streams.topology.operators import (
+    FilterView,
+    MapValuesView,
+    OperatorSpec,
+    StoreView,
+    TableFilter,
+    TableMapValues,
+    TableSource,
+    TableView,
+    UserFunction,
+)
+
+
+class TableDefinition(Protocol):
+    """One table."""
+
+    def view(self) -> TableView:
+        """How other operators read its rows; makes the table keep a store where it must."""
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        """Ask for old values. Without `force` a table that would need a store for it declines."""
+
+    def operator(self) -> OperatorSpec: ...
+
+    def stores(self) -> tuple[StoreSpec, ...]: ...
+
+
+class SourceDefinition:
+    """A table read from a topic or made from a stream; its store exists if somebody needs it."""
+
+    def __init__(self, store: StoreSpec, *, materialized: bool) -> None:
+        self.store = store
+        self.materialized = materialized
+        self._send_old_values = False
+
+    def view(self) -> TableView:
+        self.materialized = True
+        return StoreView(self.store.name)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        if not (force or self.materialized):
+            return False
+        self.materialized = self._send_old_values = True
+        return True
+
+    def operator(self) -> OperatorSpec:
+        return TableSource(self.store.name if self.materialized else None, self._send_old_values)
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return (self.store,) if self.materialized else ()
+
+
+class AggregateDefinition:
+    """The result of an aggregation; always has a store. `make` is given whether to send old values."""
+
+    def __init__(self, store: StoreSpec, make: UserFunction) -> None:
+        self.store = store
+        self._make = make
+        self._send_old_values = False
+
+    def view(self) -> TableView:
+        return StoreView(self.store.name)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        self._send_old_values = True  # a store is there anyway, nothing needs force
+        return self._send_old_values or force
+
+    def operator(self) -> OperatorSpec:
+        spec = self._make(self._send_old_values)
+        assert isinstance(spec, OperatorSpec), "an aggregation makes an operator"
+        return spec
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return (self.store,)
+
+
+class FilterDefinition:
+    """KTable.filter, with a store only if the user named one."""
+
+    def __init__(
+        self,
+        parent: TableDefinition,
+        predicate: UserFunction,
+        store: StoreSpec | None,
+        *,
+        negate: bool,
+    ) -> None:
+        self._parent = parent
+        self._predicate = predicate
+        self._negate = negate
+        self._store = store
+        self._send_old_values = False
+
+    def view(self) -> TableView:
+        if self._store is not None:
+            return StoreView(self._store.name)
+        return FilterView(self._parent.view(), self._predicate, self._negate)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        if self._store is not None or self._parent.enable_old_values(force=force):
+            self._send_old_values = True
+        return self._send_old_values
+
+    def operator(self) -> OperatorSpec:
+        store = None if self._store is None else self._store.name
+        return TableFilter(self._predicate, self._negate, store, self._send_old_values)
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return () if self._store is None else (self._store,)
+
+
+class MapValuesDefinition:
+    """KTable.mapValues, with a store only if the user named one."""
+
+    def __init__(
+        self,
+        parent: TableDefinition,
+        mapper: UserFunction,
+        store: StoreSpec | None,
+        *,
+        with_key: bool,
+    ) -> None:
+        self._parent = parent
+        self._mapper = mapper
+        self._with_key = with_key
+        self._store = store
+        self._send_old_values = False
+
+    def view(self) -> TableView:
+        if self._store is not None:
+            return StoreView(self._store.name)
+        return MapValuesView(self._parent.view(), self._mapper, self._with_key)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        if self._store is not None or self._parent.enable_old_values(force=force):
+            self._send_old_values = True
+        return self._send_old_values
+
+    def operator(self) -> OperatorSpec:
+        store = None if self._store is None else self._store.name
+        return TableMapValues(self._mapper, self._with_key, store, self._send_old_values)
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return () if self._store is None else (self._store,)
+
+
+def store_names(view: TableView) -> tuple[str, ...]:
+    """Stores that a reader of the view must be connected with."""
+    return (view.store,) if isinstance(view, StoreView) else store_names(view.parent)

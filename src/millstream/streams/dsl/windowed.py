@@ -1,0 +1,149 @@
+"""TimeWindowedKStream: aggregations per key and time window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from millstream.streams.dsl.functions import check_arity
+from millstream.streams.dsl.graph import GraphNode, StreamGraph
+from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.table import KTable
+from millstream.streams.dsl.table_definitions import AggregateDefinition
+from millstream.streams.options import Materialized
+from millstream.streams.serdes.serde import Serde, long
+from millstream.streams.serdes.windowed import Windowed, time_windowed
+from millstream.streams.topology import StoreKind, StoreSpec
+from millstream.streams.topology import operators as ops
+from millstream.streams.windows import TimeWindows, UnlimitedWindows, to_ms
+
+if TYPE_CHECKING:
+    from millstream.streams.dsl.grouped import Grouping
+
+K = TypeVar("K")
+V = TypeVar("V")
+VA = TypeVar("VA")
+
+
+class EmitStrategy(StrEnum):
+    """When a window's result goes on: with every update, or once when the window closes."""
+
+    ON_WINDOW_UPDATE = "on_window_update"
+    ON_WINDOW_CLOSE = "on_window_close"
+
+
+class TimeWindowedKStream(Generic[K, V]):
+    """Aggregations per window. Records with a null key, and those of closed windows, are left out (S19, S21)."""
+
+    def __init__(
+        self,
+        graph: StreamGraph,
+        node: GraphNode,
+        grouping: Grouping,
+        windows: TimeWindows | UnlimitedWindows,
+        emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+    ) -> None:
+        self._graph = graph
+        self._node = node
+        self._grouping = grouping
+        self._windows = windows
+        self._emit = emit
+
+    def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
+        """The same windows, emitted as the strategy says."""
+        return TimeWindowedKStream(self._graph, self._node, self._grouping, self._windows, strategy)
+
+    def count(
+        self, *, name: str | None = None, materialized: Materialized | None = None
+    ) -> KTable[Windowed[K], int]:
+        """How many records each key has in each window."""
+        if materialized is not None and materialized.store is None:
+            self._graph.names.store_name("KSTREAM-AGGREGATE-")  # Kafka Streams takes a number here
+        return self._aggregate((_zero, _add_one), name, "KSTREAM-AGGREGATE-", materialized, long())
+
+    def reduce(
+        self,
+        reducer: Callable[[V, V], V],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[Windowed[K], V]:
+        """reducer(aggregate, value) gives the new aggregate; the first value is taken as it is."""
+        check_arity("reduce", "reducer", reducer, "aggregate", "value")
+
+        def aggregator(_key: K, value: V, aggregate: V | None) -> V:
+            return value if aggregate is None else reducer(aggregate, value)
+
+        functions = (_none, aggregator)
+        return self._aggregate(
+            functions, name, "KSTREAM-REDUCE-", materialized, self._grouping.value
+        )
+
+    def aggregate(
+        self,
+        initializer: Callable[[], VA],
+        aggregator: Callable[[K, V, VA], VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[Windowed[K], VA]:
+        """aggregator(key, value, aggregate) gives the window's new aggregate; None deletes it."""
+        check_arity("aggregate", "initializer", initializer)
+        check_arity("aggregate", "aggregator", aggregator, "key", "value", "aggregate")
+        functions = (initializer, aggregator)
+        return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, value)
+
+    def _aggregate(
+        self,
+        functions: tuple[ops.UserFunction, ops.UserFunction],
+        name: str | None,
+        prefix: str,
+        materialized: Materialized | None,
+        value: Serde[Any] | None,  # Any: the aggregate's type is the caller's
+    ) -> KTable[Any, Any]:  # Any: the caller's declared result
+        request = key_value_store(self._graph, materialized, prefix, self._grouping.key, value)
+        node_name = self._graph.names.name_or_generate(name, prefix)
+        spec = self._window_store(request.spec, materialized)
+        windows, final = self._windows, self._emit is EmitStrategy.ON_WINDOW_CLOSE
+        definition = AggregateDefinition(
+            spec, lambda old: ops.WindowAggregate(spec.name, windows, *functions, final, old)
+        )
+        node, sources = self._grouping.add_aggregation(
+            self._graph, self._node, node_name, definition
+        )
+        key = None if spec.key is None else time_windowed(spec.key, windows.size_ms)
+        return KTable(self._graph, node, definition, key=key, value=spec.value, sources=sources)
+
+    def _window_store(self, spec: StoreSpec, materialized: Materialized | None) -> StoreSpec:
+        windows = self._windows
+        retention = None if materialized is None else materialized.retention
+        retention_ms = windows.retention_ms if retention is None else to_ms(retention)
+        if retention_ms < windows.retention_ms:
+            raise ValueError(
+                f"store {spec.name} keeps {retention_ms} ms, less than window size and grace "
+                f"({windows.retention_ms} ms) need: raise its retention"
+            )
+        final = self._emit is EmitStrategy.ON_WINDOW_CLOSE
+        return replace(
+            spec,
+            kind=StoreKind.TIMESTAMPED_WINDOW,
+            retention_ms=retention_ms,
+            window_size_ms=windows.size_ms,
+            caching=spec.caching and not final,
+            time_ordered=final,
+        )
+
+
+def _zero() -> int:
+    return 0
+
+
+def _none() -> None:
+    return None
+
+
+def _add_one(_key: object, _value: object, aggregate: int) -> int:
+    return aggregate + 1

@@ -1,0 +1,35 @@
+"""Errors of the Streams library: what Kafka Streams calls StreamsException and TopologyException.
+
+    MillstreamError
+    └── StreamsError               something went wrong while a topology ran; the task must not go on
+        ├── TopologyError          a topology that cannot be built; names the node and the cure
+        ├── SerializationError     a value that its serde cannot write, or bytes that it cannot read
+        ├── ProcessingError        a user function raised; names node, topic, partition and offset
+        └── InvalidStoreError      a store used while it is closed, or not connected to the node
+
+Wrong arguments of a call are `ValueError`, as everywhere in Python.
+"""
+
+from __future__ import annotations
+
+from millstream.errors import MillstreamError
+
+
+class StreamsError(MillstreamError):
+    """A running topology failed; the cause is chained."""
+
+
+class TopologyError(StreamsError):
+    """A topology that cannot be built. The sentence names the node and what to change."""
+
+
+class SerializationError(StreamsError):
+    """A value its serde cannot write, or bytes it cannot read."""
+
+
+class ProcessingError(StreamsError):
+    """A user function raised; the cause carries the user's own traceback."""
+
+
+class InvalidStoreError(StreamsError):
+    """A store that is closed, unknown, or not connected to the node that asks for it."""

@@ -1,0 +1,16 @@
+"""The kernel: runs one sub-topology on one partition. See README.md of this package for runners."""
+
+from __future__ import annotations
+
+from millstream.streams.kernel.batch import Batch, Headers, RawBatch, SinkBatch
+from millstream.streams.kernel.task import PreparedCommit, StreamTask, TaskOutput
+
+__all__ = [
+    "Batch",
+    "Headers",
+    "PreparedCommit",
+    "RawBatch",
+    "SinkBatch",
+    "StreamTask",
+    "TaskOutput",
+]

@@ -1,0 +1,88 @@
+"""From nodes of a topology to running operators: one operator per node, stores and serdes resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from millstream.errors import ConfigError
+from millstream.streams.config import StreamsConfig
+from millstream.streams.kernel import aggregates, joins, stateless, tables, window_aggregates
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.window import WindowStore
+from millstream.streams.topology import operators as ops
+
+Store = KeyValueStore | TimestampedKeyValueStore | WindowStore
+
+_STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
+    ops.Filter: stateless.Filter,
+    ops.NullKeyFilter: stateless.NullKeyFilter,
+    ops.Map: stateless.Map,
+    ops.SelectKey: stateless.SelectKey,
+    ops.MapValues: stateless.MapValues,
+    ops.FlatMap: stateless.FlatMap,
+    ops.FlatMapValues: stateless.FlatMapValues,
+    ops.Peek: stateless.Peek,
+    ops.Branch: stateless.Branch,
+}
+_WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
+    ops.StreamAggregate: aggregates.StreamAggregate,
+    ops.StreamCount: aggregates.StreamCount,
+    ops.StreamReduce: aggregates.StreamReduce,
+    ops.WindowAggregate: window_aggregates.WindowAggregate,
+    ops.TableSource: tables.TableSource,
+    ops.TableFilter: tables.TableFilter,
+    ops.TableMapValues: tables.TableMapValues,
+}
+
+
+def make_operator(
+    spec: ops.OperatorSpec, context: TaskContext, stores: Mapping[str, Store]
+) -> Operator:
+    """The running operator of a specification."""
+    kind = type(spec)
+    if kind is ops.PassThrough:
+        return stateless.PassThrough(context)
+    if kind is ops.TableToStream:
+        return stateless.TableToStream(context)
+    if kind in _STATELESS:
+        made: Operator = _STATELESS[kind](context, spec)
+        return made
+    if kind in _WITH_STORE:
+        name: str | None = spec.store  # type: ignore[attr-defined]  # every specification of that table has one
+        with_store: Operator = _WITH_STORE[kind](
+            context, spec, None if name is None else stores[name]
+        )
+        return with_store
+    if isinstance(spec, ops.StreamTableJoin):
+        tables_only = {n: s for n, s in stores.items() if not isinstance(s, KeyValueStore)}
+        return joins.StreamTableJoin(context, spec, joins.table_lookup(spec.view, tables_only))
+    raise AssertionError(f"no operator for {spec}")
+
+
+def resolve(
+    serde: Serde[Any] | None,  # Any: serdes of any type
+    default: Serde[Any] | None,  # Any: serdes of any type
+    what: str,
+) -> Serde[Any]:  # Any: serdes of any type
+    """The serde, or the default one; ConfigError where there is neither."""
+    found = serde or default
+    if found is None:
+        raise ConfigError(
+            f"{what} has no serde: give it one, or set a default serde of the application"
+        )
+    return found
+
+
+def source_serdes(
+    node: Any,  # Any: a source or a sink, both have key and value
+    config: StreamsConfig,
+) -> tuple[Serde[Any], Serde[Any]]:  # Any: serdes of any type
+    """The serdes of a source or sink."""
+    return (
+        resolve(node.key, config.default_key, f"the key of {node.name}"),
+        resolve(node.value, config.default_value, f"the value of {node.name}"),
+    )

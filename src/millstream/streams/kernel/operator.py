@@ -1,0 +1,26 @@
+"""The contract of a running operator: a batch in, a batch out."""
+
+from __future__ import annotations
+
+from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+
+
+class Operator:
+    """Sub-classes say in `multiplies` whether one row may become several, and in `has_side_effects` whether
+    the user can see when they are called.
+    """
+
+    multiplies = False
+    has_side_effects = False
+
+    def __init__(self, context: TaskContext) -> None:
+        self.context = context
+
+    def process(self, batch: Batch, /) -> Batch:
+        """What goes on to every child."""
+        raise NotImplementedError
+
+    def route(self, _batch: Batch, /) -> list[Batch] | None:
+        """For branches: one batch per child in their order. None: every child gets `process(batch)`."""
+        return None

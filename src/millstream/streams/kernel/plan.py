@@ -1,0 +1,174 @@
+"""How rows of one source travel through the operators of a task.
+
+Whole batches go through the operators in an order in which every node comes after its parents; where paths
+meet again, rows are merged by ordinal. That is indistinguishable from record at a time unless more than one
+operator touches a store, user code is called in more than one place for its effects, or paths meet in a way
+that ordinals do not decide. `Plan.record_at_a_time` says so, and rows then go one by one, depth first,
+through the same operators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from millstream.streams.kernel.batch import Batch, merge_by_ordinal
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode
+
+_PATHS_MAX = 16
+
+OnFailure = Callable[[str, Batch, Exception], None]
+"""(node, rows, error): raises, or returns to leave the rows out."""
+
+
+@dataclass(slots=True, eq=False)
+class PlanNode:
+    """A node of the task with its operator and children."""
+
+    name: str
+    node: Node
+    operator: Operator
+    children: list[PlanNode] = field(default_factory=list)
+
+
+class Plan:
+    """The nodes below one source."""
+
+    def __init__(self, source: PlanNode, on_failure: OnFailure, *, single: bool) -> None:
+        self._source = source
+        self._on_failure = on_failure
+        self._order = _parents_first(source)
+        self.record_at_a_time = single or not _merges_by_ordinal(source, self._order)
+
+    def run(self, batch: Batch) -> None:
+        """Send rows from the source through everything below it."""
+        if self.record_at_a_time:
+            for row in range(len(batch)):
+                self._deliver(self._source, batch.take((row,)))
+        else:
+            self._run_batch(batch)
+
+    def _run_batch(self, batch: Batch) -> None:
+        inbox: dict[str, list[Batch]] = {each.name: [] for each in self._order}
+        inbox[self._source.name].append(batch)
+        for each in self._order:
+            batches = [rows for rows in inbox.pop(each.name) if rows.keys]
+            if not batches:
+                continue
+            rows = merge_by_ordinal(batches)
+            try:
+                routed = each.operator.route(rows)
+                if routed is None:
+                    routed = [each.operator.process(rows)] * len(each.children)
+            except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+                self._on_failure(each.name, rows, error)
+                continue
+            for child, given in zip(each.children, routed, strict=True):
+                inbox[child.name].append(given)
+
+    def _deliver(self, each: PlanNode, rows: Batch) -> None:
+        """One row into a node, and what comes of it, row by row, into its children."""
+        try:
+            routed = each.operator.route(rows)
+            if routed is None:
+                given = each.operator.process(rows)
+                routed = [given] * len(each.children)
+        except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+            self._on_failure(each.name, rows, error)
+            return
+        if not routed:
+            return
+        for row in range(max(map(len, routed))):
+            for child, given in zip(each.children, routed, strict=True):
+                if len(given) == 1:
+                    self._deliver(child, given)
+                elif row < len(given):
+                    self._deliver(child, given.take((row,)))
+
+
+def _parents_first(source: PlanNode) -> list[PlanNode]:
+    """Depth first in the order of children, but a node only after all its parents."""
+    waiting = Counter[str]()
+    seen: set[str] = set()
+    stack = [source]
+    while stack:
+        each = stack.pop()
+        if each.name not in seen:
+            seen.add(each.name)
+            waiting.update(child.name for child in each.children)
+            stack.extend(each.children)
+    order: list[PlanNode] = []
+    ready = [source]
+    while ready:
+        each = ready.pop()
+        order.append(each)
+        for child in reversed(each.children):
+            waiting[child.name] -= 1
+            if waiting[child.name] == 0:
+                ready.append(child)
+    return order
+
+
+def _merges_by_ordinal(source: PlanNode, order: list[PlanNode]) -> bool:
+    """Whether ordinals alone bring rows into the order of record-at-a-time processing."""
+    if sum(each.operator.has_side_effects for each in order) > 1:
+        return False
+    users = Counter(
+        store
+        for each in order
+        if isinstance(each.node, ProcessorNode)
+        for store in each.node.stores
+    )
+    if any(count > 1 for count in users.values()):
+        return False
+    return all(_is_simple_meeting(source, places) for places in _meetings(order))
+
+
+def _meetings(order: list[PlanNode]) -> list[set[str]]:
+    """Places where rows of several paths meet: nodes with several parents, sinks of one topic."""
+    parents = Counter(child.name for each in order for child in each.children)
+    meetings = [{name} for name, count in parents.items() if count > 1]
+    sinks: dict[str | None, set[str]] = {}
+    for each in order:
+        if isinstance(each.node, SinkNode):
+            topic = each.node.topic
+            sinks.setdefault(topic if isinstance(topic, str) else None, set()).add(each.name)
+    extracting = sinks.pop(None, set())
+    if extracting:
+        everywhere = extracting.union(*sinks.values())
+        return [*meetings, everywhere] if len(everywhere) > 1 else meetings
+    return meetings + [names for names in sinks.values() if len(names) > 1]
+
+
+def _is_simple_meeting(source: PlanNode, places: set[str]) -> bool:
+    """All paths part at one node whose rows have an ordinal each, and share nothing until they meet."""
+    paths = _paths(source, places)
+    if paths is None:
+        return False
+    shared = 0
+    while (
+        all(len(path) > shared + 1 for path in paths) and len({path[shared] for path in paths}) == 1
+    ):
+        shared += 1
+    parting = paths[0][:shared]
+    if any(each.operator.multiplies for each in parting):
+        return False
+    between = Counter(each.name for path in paths for each in path[shared:-1])
+    return all(count == 1 for count in between.values())
+
+
+def _paths(source: PlanNode, places: set[str]) -> list[list[PlanNode]] | None:
+    """All paths from the source to the places, in depth-first order; None if there are too many."""
+    found: list[list[PlanNode]] = []
+    stack = [[source]]
+    while stack:
+        path = stack.pop()
+        if path[-1].name in places:
+            found.append(path)
+            if len(found) > _PATHS_MAX:
+                return None
+            continue
+        stack.extend([*path, child] for child in reversed(path[-1].children))
+    return found

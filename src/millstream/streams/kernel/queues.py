@@ -1,0 +1,214 @@
+"""Input of a task: one queue per topic, and the choice which of them goes next (S14-S16).
+
+Records are decoded when they are added to the head of their queue. A record that cannot be read is skipped or
+kept as an error that is raised when its turn comes, as the handler says.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.streams.config import OnError
+from millstream.streams.errors import SerializationError, StreamsError
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.timestamps import ConsumedRecord, TimestampExtractor, fail_on_invalid
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReader:
+    """How records of a source become rows; serdes and extractor are resolved."""
+
+    node: str
+    topic: str
+    key: Serde[Any]  # Any: a source of any type
+    value: Serde[Any]  # Any: a source of any type
+    timestamps: TimestampExtractor
+
+
+@dataclass(slots=True)
+class Run:
+    """Rows of one topic that are processed together, and the offset of each."""
+
+    node: str
+    topic: str
+    batch: Batch
+    offsets: Sequence[int]
+
+
+class RecordQueue:
+    """Records of one topic in offset order."""
+
+    def __init__(self, reader: SourceReader, context: TaskContext) -> None:
+        self.reader = reader
+        self.next_offset: int | None = None
+        """The offset after everything that has been taken or skipped."""
+        self.partition_time = -1
+        self.ticket = 0
+        self._context = context
+        self._raw: deque[RawBatch] = deque()
+        self._rows = Batch([], [], [], [], [])
+        self._offsets: Sequence[int] = ()
+        self._at = 0
+        self._end_offset: int | None = None
+        self._error: StreamsError | None = None
+
+    def add(self, raw: RawBatch) -> None:
+        if len(raw):
+            self._raw.append(raw)
+
+    def head_timestamp(self) -> int | None:
+        """The timestamp of the next row, or None if there is none; raises what keeps it from being read."""
+        while self._at >= len(self._rows):
+            if self._error is not None:
+                raise self._error
+            if not self._raw:
+                return None
+            self._decode(self._raw.popleft())
+        return self._rows.timestamps[self._at]
+
+    def take(self, rows_max: int, before: int | None) -> Run:
+        """The head row, and following ones whose timestamps are smaller than `before`."""
+        first, timestamps = self._at, self._rows.timestamps
+        end = min(len(timestamps), first + rows_max)
+        if before is not None:
+            end = next((i for i in range(first + 1, end) if timestamps[i] >= before), end)
+        self._at = end
+        rows, offsets = self._rows, self._offsets[first:end]
+        if end == len(timestamps) and self._error is None:
+            self.next_offset = self._end_offset
+        else:
+            self.next_offset = offsets[-1] + 1
+        batch = Batch(
+            rows.keys[first:end],
+            rows.values[first:end],
+            timestamps[first:end],
+            rows.headers[first:end],
+            list(range(end - first)),
+        )
+        return Run(self.reader.node, self.reader.topic, batch, offsets)
+
+    def clear(self) -> None:
+        """Forget everything that was added."""
+        self._raw.clear()
+        self._rows = Batch([], [], [], [], [])
+        self._offsets = ()
+        self._at = 0
+        self._error = None
+
+    def _decode(self, raw: RawBatch) -> None:
+        reader = self.reader
+        headers = raw.headers if raw.headers is not None else [NO_HEADERS] * len(raw)
+        self._at = 0
+        self._end_offset = raw.offsets[-1] + 1
+        plain_time = reader.timestamps is fail_on_invalid and min(raw.timestamps) >= 0
+        try:
+            if plain_time:
+                keys = reader.key.decode_all(raw.keys)
+                values = reader.value.decode_all(raw.values)
+                self._rows = Batch(keys, values, raw.timestamps, headers, [])
+                self._offsets = raw.offsets
+                newest = max(raw.timestamps)
+                self.partition_time = max(self.partition_time, newest)
+                return
+        except Exception:  # noqa: BLE001, S110  # a bad record is somewhere in it: decoded one by one below
+            pass
+        self._decode_one_by_one(raw, headers)
+        if not self._rows.keys and self._error is None:
+            self.next_offset = self._end_offset
+
+    def _decode_one_by_one(
+        self, raw: RawBatch, headers: Sequence[Any]
+    ) -> None:  # Any: headers as in Batch
+        rows = Batch([], [], [], [], [])
+        offsets: list[int] = []
+        for row in range(len(raw)):
+            try:
+                decoded = self._decode_row(raw, row)
+            except StreamsError as error:
+                self._error = error
+                break
+            if decoded is None:
+                self._context.dropped_records += 1
+                continue
+            self.partition_time = max(self.partition_time, decoded.timestamp)
+            rows.keys.append(decoded.key)
+            rows.values.append(decoded.value)
+            rows.timestamps.append(decoded.timestamp)
+            rows.headers.append(headers[row])
+            offsets.append(raw.offsets[row])
+        self._rows, self._offsets = rows, offsets
+
+    def _decode_row(self, raw: RawBatch, row: int) -> ConsumedRecord | None:
+        """The record, or None if it is to be dropped."""
+        reader, key, value = self.reader, raw.keys[row], raw.values[row]
+        place = f"{reader.topic}-{self._context.partition} offset {raw.offsets[row]}"
+        try:
+            record = ConsumedRecord(
+                reader.topic,
+                self._context.partition,
+                raw.offsets[row],
+                raw.timestamps[row],
+                None if key is None else reader.key.decode(key),
+                None if value is None else reader.value.decode(value),
+            )
+        except Exception as error:
+            if self._context.config.on_deserialization_error is OnError.CONTINUE:
+                return None
+            raise SerializationError(
+                f"{place} cannot be read with serdes {reader.key.name} for the key and {reader.value.name} "
+                f"for the value: {error}; set on_deserialization_error to skip such records"
+            ) from error
+        timestamp = reader.timestamps(record, self.partition_time)
+        if timestamp < 0:
+            return None
+        record.timestamp = timestamp
+        return record
+
+
+class PartitionGroup:
+    """The queues of a task. The row with the smallest timestamp goes first; of equal ones, the queue that
+    has waited longer.
+    """
+
+    def __init__(self, queues: dict[str, RecordQueue]) -> None:
+        self.queues = queues
+        self._tickets = 0
+
+    def add(self, topic: str, raw: RawBatch) -> None:
+        queue = self.queues[topic]
+        was_empty = queue.head_timestamp() is None
+        queue.add(raw)
+        if was_empty:
+            self._give_ticket(queue)
+
+    def take(self, rows_max: int) -> Run | None:
+        """The next run: rows of one topic that no other topic's head comes before."""
+        heads = []
+        for queue in self.queues.values():
+            head = queue.head_timestamp()
+            if head is not None:
+                heads.append((head, queue.ticket, queue))
+        if not heads:
+            return None
+        heads.sort(key=_by_time_then_ticket)
+        queue = heads[0][2]
+        run = queue.take(rows_max, heads[1][0] if len(heads) > 1 else None)
+        self._give_ticket(queue)
+        return run
+
+    def clear(self) -> None:
+        for queue in self.queues.values():
+            queue.clear()
+
+    def _give_ticket(self, queue: RecordQueue) -> None:
+        self._tickets += 1
+        queue.ticket = self._tickets
+
+
+def _by_time_then_ticket(head: tuple[int, int, RecordQueue]) -> tuple[int, int]:
+    return head[0], head[1]

@@ -1,0 +1,129 @@
+"""Sinks: rows become bytes and wait, by topic, for the runner to take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from millstream.streams.errors import SerializationError
+from millstream.streams.kernel.batch import Batch, Headers, SinkBatch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.topology.nodes import SinkNode
+
+
+class SinkRecords:
+    """What a task has written, by topic. Within one run, records of several sinks are merged by ordinal."""
+
+    def __init__(self) -> None:
+        self._ready: dict[str, SinkBatch] = {}
+        self._run: dict[str, list[tuple[list[int], SinkBatch]]] = {}
+
+    def append(self, ordinals: list[int], batch: SinkBatch) -> None:
+        self._run.setdefault(batch.topic, []).append((ordinals, batch))
+
+    def end_run(self) -> None:
+        """All sinks have given their rows of one run: bring each topic's records into order."""
+        for topic, parts in self._run.items():
+            ordinals, batch = parts[0]
+            if len(parts) > 1:
+                ordinals = list(ordinals)
+                for more, other in parts[1:]:
+                    ordinals += more
+                    batch.extend(other)
+                batch = batch.take(sorted(range(len(ordinals)), key=ordinals.__getitem__))
+            ready = self._ready.get(topic)
+            if ready is None:
+                self._ready[topic] = batch
+            else:
+                ready.extend(batch)
+        self._run = {}
+
+    def discard_run(self) -> None:
+        self._run = {}
+
+    def take(self) -> dict[str, SinkBatch]:
+        """Everything written so far; collecting starts anew."""
+        self.end_run()
+        ready, self._ready = self._ready, {}
+        return ready
+
+
+class Sink(Operator):
+    """A sink node. `topic_name` turns the topology's topic into the real one."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        node: SinkNode,
+        serdes: tuple[Serde[Any], Serde[Any]],  # Any: a sink of any type
+        records: SinkRecords,
+        topic_name: Callable[[str], str],
+    ) -> None:
+        super().__init__(context)
+        self._node = node
+        self._key, self._value = serdes
+        self._records = records
+        self._topic_name = topic_name
+        self._topic = topic_name(node.topic) if isinstance(node.topic, str) else None
+
+    def process(self, batch: Batch) -> Batch:
+        if not batch.keys:
+            return batch
+        if self._topic is not None:
+            self._write(self._topic, batch)
+        else:
+            topics = self._extracted(batch)
+            for topic in dict.fromkeys(topics):
+                self._write(topic, batch.where([each == topic for each in topics]))
+        return batch.take(())
+
+    def _extracted(self, batch: Batch) -> list[str]:
+        extract = self._node.topic
+        assert not isinstance(extract, str), "a fixed topic is not extracted"
+        context = self.context
+        return [
+            extract(key, value, context.record_context(ordinal, timestamp, headers))
+            for key, value, ordinal, timestamp, headers in zip(
+                batch.keys,
+                batch.values,
+                batch.ordinals,
+                batch.timestamps,
+                batch.headers,
+                strict=True,
+            )
+        ]
+
+    def _write(self, topic: str, batch: Batch) -> None:
+        try:
+            keys = self._key.encode_all(batch.keys)
+            values = self._value.encode_all(batch.values)
+        except Exception as error:
+            raise SerializationError(
+                f"sink {self._node.name} cannot write to {topic} with serdes {self._key.name} for the key and "
+                f"{self._value.name} for the value: {error}; give the sink the right serdes"
+            ) from error
+        headers: list[Headers] = list(batch.headers)
+        written = SinkBatch(topic, keys, values, list(batch.timestamps), headers)
+        if self._node.partitioner is not None:
+            written.partitions = self._partitions(topic, batch)
+        elif self._key.inner is not None:
+            written.partition_keys = self._inner_keys(batch.keys)
+        self._records.append(batch.ordinals, written)
+
+    def _partitions(self, topic: str, batch: Batch) -> list[int | None]:
+        partitioner, count = self._node.partitioner, self.context.config.partition_count
+        assert partitioner is not None, "asked for only where the sink has a partitioner"
+        partitions = 1 if count is None else count(topic)
+        return [
+            partitioner(topic, key, value, partitions)
+            for key, value in zip(batch.keys, batch.values, strict=True)
+        ]
+
+    def _inner_keys(self, keys: list[object]) -> list[bytes | None]:
+        """Windowed keys are partitioned by their inner key (S13)."""
+        inner = self._key.inner
+        assert inner is not None, "asked for only where the key is windowed"
+        return [inner.encode(key.key) if isinstance(key, Windowed) else None for key in keys]

@@ -1,0 +1,187 @@
+"""Operators without state. User functions are called by `map`, the tightest loop there is."""
+
+from __future__ import annotations
+
+from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.topology import operators as ops
+
+
+class PassThrough(Operator):
+    """Merge, named branch, and the new values of a table."""
+
+    def process(self, batch: Batch) -> Batch:
+        return batch
+
+
+class TableToStream(Operator):
+    """KTable.toStream: new values, old ones are left behind."""
+
+    def process(self, batch: Batch) -> Batch:
+        return batch if batch.old_values is None else batch.with_values(batch.values)
+
+
+class Filter(Operator):
+    """KStream.filter and filterNot."""
+
+    def __init__(self, context: TaskContext, spec: ops.Filter) -> None:
+        super().__init__(context)
+        self._predicate = spec.predicate
+        self._negate = spec.negate
+
+    def process(self, batch: Batch) -> Batch:
+        mask = list(map(self._predicate, batch.keys, batch.values))
+        if self._negate:
+            return batch.where([not each for each in mask])
+        return batch if all(mask) else batch.where(mask)
+
+
+class NullKeyFilter(Operator):
+    """In front of a repartition topic (S8)."""
+
+    def __init__(self, context: TaskContext, spec: ops.NullKeyFilter) -> None:
+        super().__init__(context)
+        self._keep_null = spec.keep_null
+
+    def process(self, batch: Batch) -> Batch:
+        if self._keep_null or None not in batch.keys:
+            return batch
+        return batch.where([key is not None for key in batch.keys])
+
+
+class Map(Operator):
+    """KStream.map."""
+
+    def __init__(self, context: TaskContext, spec: ops.Map) -> None:
+        super().__init__(context)
+        self._mapper = spec.mapper
+
+    def process(self, batch: Batch) -> Batch:
+        pairs = list(map(self._mapper, batch.keys, batch.values))
+        return Batch(
+            [key for key, _ in pairs],
+            [value for _, value in pairs],
+            batch.timestamps,
+            batch.headers,
+            batch.ordinals,
+        )
+
+
+class SelectKey(Operator):
+    """KStream.selectKey."""
+
+    def __init__(self, context: TaskContext, spec: ops.SelectKey) -> None:
+        super().__init__(context)
+        self._mapper = spec.mapper
+
+    def process(self, batch: Batch) -> Batch:
+        return batch.with_keys(list(map(self._mapper, batch.keys, batch.values)))
+
+
+class MapValues(Operator):
+    """KStream.mapValues: keys, timestamps and headers pass through."""
+
+    def __init__(self, context: TaskContext, spec: ops.MapValues) -> None:
+        super().__init__(context)
+        self._mapper = spec.mapper
+        self._with_key = spec.with_key
+
+    def process(self, batch: Batch) -> Batch:
+        if self._with_key:
+            return batch.with_values(list(map(self._mapper, batch.keys, batch.values)))
+        return batch.with_values(list(map(self._mapper, batch.values)))
+
+
+class FlatMap(Operator):
+    """KStream.flatMap."""
+
+    multiplies = True
+
+    def __init__(self, context: TaskContext, spec: ops.FlatMap) -> None:
+        super().__init__(context)
+        self._mapper = spec.mapper
+
+    def process(self, batch: Batch) -> Batch:
+        rows: list[int] = []
+        keys: list[object] = []
+        values: list[object] = []
+        for row, pairs in enumerate(map(self._mapper, batch.keys, batch.values)):
+            for key, value in pairs:
+                rows.append(row)
+                keys.append(key)
+                values.append(value)
+        return _spread(batch, rows, keys, values)
+
+
+class FlatMapValues(Operator):
+    """KStream.flatMapValues."""
+
+    multiplies = True
+
+    def __init__(self, context: TaskContext, spec: ops.FlatMapValues) -> None:
+        super().__init__(context)
+        self._mapper = spec.mapper
+        self._with_key = spec.with_key
+
+    def process(self, batch: Batch) -> Batch:
+        given = (batch.keys, batch.values) if self._with_key else (batch.values,)
+        rows: list[int] = []
+        values: list[object] = []
+        for row, mapped in enumerate(map(self._mapper, *given)):
+            for value in mapped:
+                rows.append(row)
+                values.append(value)
+        return _spread(batch, rows, [batch.keys[row] for row in rows], values)
+
+
+def _spread(batch: Batch, rows: list[int], keys: list[object], values: list[object]) -> Batch:
+    timestamps, headers, ordinals = batch.timestamps, batch.headers, batch.ordinals
+    return Batch(
+        keys,
+        values,
+        [timestamps[row] for row in rows],
+        [headers[row] for row in rows],
+        [ordinals[row] for row in rows],
+    )
+
+
+class Peek(Operator):
+    """KStream.peek, foreach and print."""
+
+    has_side_effects = True
+
+    def __init__(self, context: TaskContext, spec: ops.Peek) -> None:
+        super().__init__(context)
+        self._action = spec.action
+        self._forward = spec.forward
+
+    def process(self, batch: Batch) -> Batch:
+        action = self._action
+        for key, value in zip(batch.keys, batch.values, strict=True):
+            action(key, value)
+        return batch if self._forward else batch.take(())
+
+
+class Branch(Operator):
+    """KStream.split: the first predicate that holds decides; None always holds."""
+
+    def __init__(self, context: TaskContext, spec: ops.Branch) -> None:
+        super().__init__(context)
+        self._predicates = [predicate for predicate, _ in spec.branches]
+
+    def process(self, _batch: Batch) -> Batch:
+        raise AssertionError("a branch routes its rows")
+
+    def route(self, batch: Batch, /) -> list[Batch]:
+        rest = batch
+        routed = []
+        for predicate in self._predicates:
+            if predicate is None:
+                routed.append(rest)
+                rest = rest.take(())
+                continue
+            mask = [bool(each) for each in map(predicate, rest.keys, rest.values)]
+            routed.append(rest.where(mask))
+            rest = rest.where([not each for each in mask])
+        return routed

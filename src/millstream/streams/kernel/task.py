@@ -1,0 +1,289 @@
+"""StreamTask: one sub-topology on one partition, driven by a runner.
+
+A task knows neither Kafka nor Spark nor a clock. The runner adds records, calls `process`, writes what comes
+out, and commits; see README.md of this package for the order of calls that loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from millstream.streams.config import OnError, StreamsConfig
+from millstream.streams.errors import ProcessingError, StreamsError
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBatch
+from millstream.streams.kernel.compile import Store, make_operator, resolve, source_serdes
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.plan import Plan, PlanNode
+from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, SourceReader
+from millstream.streams.kernel.sinks import Sink, SinkRecords
+from millstream.streams.kernel.stateless import PassThrough
+from millstream.streams.state.changelog import Changelog
+from millstream.streams.state.factory import StoreFactory
+from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.store import StoreParts
+from millstream.streams.state.transaction import TransactionalRows
+from millstream.streams.state.window import WindowStore
+from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
+from millstream.streams.topology.stores import StoreKind, StoreSpec
+from millstream.streams.topology.topology import SubTopology, Topology
+
+
+@dataclass(slots=True)
+class TaskOutput:
+    """What a task has produced since it was last asked: records by topic, changelog records by topic."""
+
+    sinks: dict[str, SinkBatch] = field(default_factory=dict)
+    changelogs: dict[str, SinkBatch] = field(default_factory=dict)
+    processed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCommit:
+    """What one commit covers: the next offset to read of each input topic, and output not taken yet."""
+
+    offsets: Mapping[str, int]
+    output: TaskOutput
+
+
+class StreamTask:
+    """One sub-topology on one partition.
+
+    `pattern_topics` are the topics that exist for sources with a pattern. Stores are opened here and stay
+    open until `close`.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        sub_topology: int | SubTopology,
+        partition: int,
+        stores: StoreFactory,
+        config: StreamsConfig,
+        *,
+        pattern_topics: Iterable[str] = (),
+    ) -> None:
+        if isinstance(sub_topology, int):
+            sub_topology = topology.sub_topologies[sub_topology]
+        self.id = f"{sub_topology.id}_{partition}"
+        self.config = config
+        self._context = TaskContext(config, partition)
+        self._topology = topology
+        self._records = SinkRecords()
+        self._stores: dict[str, Store] = {
+            spec.name: self._open(spec, stores) for spec in topology.stores_of(sub_topology)
+        }
+        nodes = self._make_nodes(sub_topology)
+        queues: dict[str, RecordQueue] = {}
+        self._plans: dict[str, Plan] = {}
+        single = config.on_processing_error is OnError.CONTINUE or config.batch_records_max == 1
+        for each in nodes.values():
+            if isinstance(each.node, SourceNode):
+                self._plans[each.name] = Plan(each, self._failed, single=single)
+                for reader in self._readers(each.node, pattern_topics):
+                    queues[reader.topic] = RecordQueue(reader, self._context)
+        self._group = PartitionGroup(queues)
+
+    # What the runner sees.
+
+    @property
+    def source_topics(self) -> tuple[str, ...]:
+        """Topics whose records the task takes."""
+        return tuple(self._group.queues)
+
+    @property
+    def changelog_topics(self) -> dict[str, str]:
+        """Changelog topic of each store that has one, by store."""
+        return {
+            name: store.changelog.topic
+            for name, store in self._stores.items()
+            if store.changelog is not None
+        }
+
+    @property
+    def stores(self) -> Mapping[str, Store]:
+        """The task's stores by name, for reading."""
+        return self._stores
+
+    @property
+    def dropped_records(self) -> int:
+        """Records left out so far: null keys, late, unreadable, failed."""
+        return self._context.dropped_records
+
+    @property
+    def stream_time(self) -> int:
+        """The largest timestamp processed so far, -1 at first."""
+        return self._context.stream_time
+
+    def add(self, topic: str, raw: RawBatch) -> None:
+        """Queue records of one input topic, in offset order."""
+        self._group.add(topic, raw)
+
+    def process(self, wall_clock_ms: int, records_max: int | None = None) -> TaskOutput:
+        """Process what is queued, at most `records_max` records, and give out everything produced.
+
+        Raises StreamsError when a record cannot be read or processed; the task must then be rolled back or
+        thrown away.
+        """
+        self._context.wall_clock_ms = wall_clock_ms
+        left = records_max if records_max is not None else -1
+        processed = 0
+        while left:
+            batch_max = self.config.batch_records_max
+            run = self._group.take(batch_max if left < 0 else min(batch_max, left))
+            if run is None:
+                break
+            self._context.topic = run.topic
+            self._context.offsets = run.offsets
+            newest = max(run.batch.timestamps)
+            self._context.stream_time = max(self._context.stream_time, newest)
+            self._plans[run.node].run(run.batch)
+            self._records.end_run()
+            processed += len(run.batch)
+            left -= len(run.batch)
+        output = self._take_output()
+        output.processed = processed
+        return output
+
+    def prepare_commit(self) -> PreparedCommit:
+        """Everything up to here is one unit: these input offsets, this output, the stores' writes."""
+        offsets = {
+            topic: queue.next_offset
+            for topic, queue in self._group.queues.items()
+            if queue.next_offset is not None
+        }
+        return PreparedCommit(offsets, self._take_output())
+
+    def commit(
+        self,
+        *,
+        marker: str | None = None,
+        changelog_offsets: Mapping[str, int] | None = None,
+    ) -> None:
+        """Apply the stores' writes. Call it after outputs and offsets are safe.
+
+        `changelog_offsets`: by changelog topic, the offset after the last changelog record written.
+        `marker`: kept with the rows, for instance a batch id; `store_marker` gives it back.
+        """
+        offsets = changelog_offsets or {}
+        for store in self._stores.values():
+            topic = None if store.changelog is None else store.changelog.topic
+            offset = None if topic is None else offsets.get(topic)
+            store.commit(changelog_offset=offset, marker=marker)
+
+    def rollback(self) -> None:
+        """Forget everything since the last commit: queued records, outputs, the stores' writes.
+
+        The runner then adds records again from the last committed offsets.
+        """
+        self._group.clear()
+        self._records = self._records.__class__()
+        for store in self._stores.values():
+            store.discard()
+
+    def store_marker(self, store: str) -> str | None:
+        """The marker of the store's last commit."""
+        return self._stores[store].rows.metadata.marker
+
+    def restore_positions(self) -> dict[str, int | None]:
+        """By changelog topic, the offset to restore from; None means from the beginning."""
+        return {
+            store.changelog.topic: store.rows.metadata.changelog_offset
+            for store in self._stores.values()
+            if store.changelog is not None
+        }
+
+    def restore(self, topic: str, raw: RawBatch) -> None:
+        """Apply records of a changelog topic to its store, at once."""
+        for store in self._stores.values():
+            if store.changelog is not None and store.changelog.topic == topic and len(raw):
+                store.restore(raw.keys, raw.values, raw.timestamps, raw.offsets[-1] + 1)
+
+    def close(self) -> None:
+        """Close the stores; what was not committed is forgotten."""
+        for store in self._stores.values():
+            store.close()
+
+    # Construction.
+
+    def _open(self, spec: StoreSpec, stores: StoreFactory) -> Store:
+        config = self.config
+        topic = self._topology.changelog_topic(spec.name, config.application_id)
+        parts = StoreParts(
+            spec,
+            TransactionalRows(stores(spec, self.id)),
+            resolve(spec.key, config.default_key, f"the key of store {spec.name}"),
+            resolve(spec.value, config.default_value, f"the value of store {spec.name}"),
+            Changelog(topic) if spec.logging else None,
+        )
+        if spec.is_window:
+            return WindowStore(parts)
+        if spec.kind is StoreKind.TIMESTAMPED_KEY_VALUE:
+            return TimestampedKeyValueStore(parts)
+        return KeyValueStore(parts)
+
+    def _make_nodes(self, group: SubTopology) -> dict[str, PlanNode]:
+        topology = self._topology
+        made = {
+            name: PlanNode(name, topology.nodes[name], self._make_operator(name))
+            for name in group.nodes
+        }
+        for each in made.values():
+            each.children = [made[child] for child in topology.children[each.name]]
+            if isinstance(each.node, ProcessorNode):
+                branches = getattr(each.node.operator, "branches", None)
+                if branches is not None:
+                    each.children = [made[name] for _, name in branches]
+        return made
+
+    def _make_operator(self, name: str) -> Operator:
+        node = self._topology.nodes[name]
+        if isinstance(node, ProcessorNode):
+            return make_operator(node.operator, self._context, self._stores)
+        if isinstance(node, SinkNode):
+            serdes = source_serdes(node, self.config)
+            return Sink(self._context, node, serdes, self._records, self._real_topic)
+        return PassThrough(self._context)
+
+    def _real_topic(self, topic: str) -> str:
+        return self._topology.decorated(topic, self.config.application_id)
+
+    def _readers(self, source: SourceNode, pattern_topics: Iterable[str]) -> list[SourceReader]:
+        import re
+
+        config = self.config
+        key, value = source_serdes(source, config)
+        timestamps = source.timestamps or config.default_timestamps
+        topics = [self._real_topic(topic) for topic in source.topics]
+        if source.pattern is not None:
+            topics += [t for t in pattern_topics if re.fullmatch(source.pattern, t)]
+        return [SourceReader(source.name, topic, key, value, timestamps) for topic in topics]
+
+    # Running.
+
+    def _take_output(self) -> TaskOutput:
+        changelogs = {}
+        for store in self._stores.values():
+            if store.changelog is not None and store.changelog.keys:
+                keys, values, timestamps = store.changelog.take()
+                topic = store.changelog.topic
+                headers = [NO_HEADERS] * len(keys)
+                changelogs[topic] = SinkBatch(topic, keys, values, timestamps, headers)
+        return TaskOutput(self._records.take(), changelogs)
+
+    def _failed(self, node: str, rows: Batch, error: Exception) -> None:
+        """Raise with the place, or count the rows as dropped where the application says to go on."""
+        if self.config.on_processing_error is OnError.CONTINUE and not isinstance(
+            error, StreamsError
+        ):
+            self._context.dropped_records += len(rows)
+            return
+        if isinstance(error, StreamsError):
+            raise error
+        offsets = self._context.offsets
+        first, last = offsets[rows.ordinals[0]], offsets[rows.ordinals[-1]]
+        place = f"offset {first}" if first == last else f"offsets {first} to {last}"
+        raise ProcessingError(
+            f"node {node} failed on {self._context.topic}-{self._context.partition} {place}: {error!r}"
+        ) from error

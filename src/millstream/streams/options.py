@@ -1,0 +1,61 @@
+"""Options that several operators share. What belongs to one call only is a keyword argument of that call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+from millstream.streams.serdes.serde import Serde
+
+
+class StoreType(StrEnum):
+    """Where the rows of a store live."""
+
+    IN_MEMORY = "in_memory"
+    ROCKSDB = "rocksdb"
+
+
+class OffsetReset(StrEnum):
+    """Where a source begins when the group has no committed offset."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Materialized:
+    """How the result of an operator is kept.
+
+    `store`: its name; without one the store exists only where it is needed and cannot be queried.
+    `logging`: True, False, or settings of the changelog topic. `retention`: of window stores.
+    """
+
+    store: str | None = None
+    key: Serde[Any] | None = None  # Any: options hold serdes of any type
+    value: Serde[Any] | None = None  # Any: options hold serdes of any type
+    type: StoreType | None = None
+    caching: bool = True
+    logging: bool | Mapping[str, str] = True
+    retention: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordContext:
+    """Where the record being processed came from."""
+
+    topic: str | None
+    partition: int
+    offset: int
+    timestamp: int
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+Partitioner = Callable[[str, object, object, int], int | None]
+"""(topic, key, value, number of partitions) → partition, or None for the default one."""
+
+TopicExtractor = Callable[[Any, Any, RecordContext], str]  # Any: user types
+"""(key, value, context) → topic."""

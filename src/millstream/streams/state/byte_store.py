@@ -1,0 +1,75 @@
+"""Where rows live: an ordered map of bytes to bytes that is written in atomic batches.
+
+`metadata` is written in the same batch: it says up to which changelog offset the rows are complete.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+
+class ByteStore(Protocol):
+    """An ordered map. Ranges are [low, high); high None means to the end."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def scan(
+        self, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]: ...
+
+    def write(self, rows: Mapping[bytes, bytes | None], metadata: bytes) -> None:
+        """Put and delete (None) rows and set the metadata, all or nothing."""
+
+    def metadata(self) -> bytes | None: ...
+
+    def close(self) -> None: ...
+
+
+class MemoryByteStore:
+    """A dict, and its keys in order from the first scan on."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, bytes] = {}
+        self._order: list[bytes] | None = None
+        self._metadata: bytes | None = None
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._rows.get(key)
+
+    def scan(
+        self, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        order, rows = self._sorted(), self._rows
+        first = bisect_left(order, low)
+        end = len(order) if high is None else bisect_left(order, high)
+        keys = order[first:end]
+        for key in reversed(keys) if reverse else keys:
+            yield key, rows[key]
+
+    def write(self, rows: Mapping[bytes, bytes | None], metadata: bytes) -> None:
+        self._metadata = metadata
+        order, mine = self._order, self._rows
+        if order is not None and len(rows) > len(order) // 8 + 8:
+            order = self._order = None
+        for key, value in rows.items():
+            if value is None:
+                if mine.pop(key, None) is not None and order is not None:
+                    del order[bisect_left(order, key)]
+            else:
+                if order is not None and key not in mine:
+                    insort(order, key)
+                mine[key] = value
+
+    def metadata(self) -> bytes | None:
+        return self._metadata
+
+    def close(self) -> None:
+        self._rows = {}
+        self._order = None
+
+    def _sorted(self) -> list[bytes]:
+        if self._order is None:
+            self._order = sorted(self._rows)
+        return self._order

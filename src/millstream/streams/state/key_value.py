@@ -1,0 +1,116 @@
+"""Key-value stores: plain, and with the timestamp of each row.
+
+A timestamped row is timestamp (8 bytes) ++ value, and its changelog record is the value alone with the
+timestamp as the record's own: Kafka Streams' formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.state.store import DECODED_ROWS_MAX, StateStore, StoreParts
+
+_TIMESTAMP = Struct(">q")
+_pack_timestamp = _TIMESTAMP.pack
+_unpack_timestamp = _TIMESTAMP.unpack_from
+
+
+class TimestampedKeyValueStore(StateStore):
+    """Rows are (value, timestamp). Values of immutable serdes stay decoded between reads."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._keeps = parts.value.immutable
+        self._decoded: dict[bytes, tuple[object, int]] = {}
+
+    def get(self, key: object) -> tuple[object, int] | None:
+        """The row of a key, or None."""
+        data = self._encode_key(key)
+        row = self._decoded.get(data)
+        if row is not None:
+            return row
+        stored = self.rows.get(data)
+        if stored is None:
+            return None
+        row = (self._decode_value(stored[8:]), _unpack_timestamp(stored)[0])
+        if self._keeps:
+            self._decoded[data] = row
+        return row
+
+    def put(self, key: object, value: object, timestamp: int) -> None:
+        """Set the row of a key; a None value deletes it."""
+        try:
+            data = self._encode_key(key)
+            written = None if value is None else self._encode_value(value)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise self._unwritable(key, value) from error
+        if written is None:
+            self.rows.pending[data] = None
+            self._decoded.pop(data, None)
+        else:
+            self.rows.pending[data] = _pack_timestamp(timestamp) + written
+            if self._keeps:
+                self._decoded[data] = (value, timestamp)
+        if self.changelog is not None:
+            self.changelog.append(data, written, timestamp)
+
+    def scan(
+        self, low: object = None, high: object = None, *, reverse: bool = False
+    ) -> Iterator[tuple[object, tuple[object, int]]]:
+        """Rows with keys in [low, high], both inclusive and both optional, in the order of their bytes."""
+        first = b"" if low is None else self._encode_key(low)
+        end = None if high is None else self._encode_key(high) + b"\x00"
+        for data, stored in self.rows.scan(first, end, reverse=reverse):
+            row = (self._decode_value(stored[8:]), _unpack_timestamp(stored)[0])
+            yield self._key.decode(data), row
+
+    def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
+        super().commit(changelog_offset=changelog_offset, marker=marker)
+        if len(self._decoded) > DECODED_ROWS_MAX:
+            self._decoded.clear()
+
+    def discard(self) -> None:
+        super().discard()
+        self._decoded.clear()
+
+    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+        self._decoded.pop(key, None)
+        self.rows.put(key, None if value is None else _pack_timestamp(timestamp) + value)
+
+
+class KeyValueStore(StateStore):
+    """Rows are values."""
+
+    def get(self, key: object) -> object:
+        """The value of a key, or None."""
+        stored = self.rows.get(self._encode_key(key))
+        return None if stored is None else self._decode_value(stored)
+
+    def put(self, key: object, value: object, timestamp: int) -> None:
+        """Set the value of a key, or delete it (None); `timestamp` is that of the changelog record."""
+        try:
+            data = self._encode_key(key)
+            written = None if value is None else self._encode_value(value)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise self._unwritable(key, value) from error
+        self.rows.put(data, written)
+        if self.changelog is not None:
+            self.changelog.append(data, written, timestamp)
+
+    def scan(
+        self, low: object = None, high: object = None, *, reverse: bool = False
+    ) -> Iterator[tuple[object, object]]:
+        """Rows with keys in [low, high], both inclusive and both optional, in the order of their bytes."""
+        first = b"" if low is None else self._encode_key(low)
+        end = None if high is None else self._encode_key(high) + b"\x00"
+        for data, stored in self.rows.scan(first, end, reverse=reverse):
+            yield self._key.decode(data), self._decode_value(stored)
+
+    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+        self.rows.put(key, value)

@@ -1,0 +1,83 @@
+"""What all stores have in common: rows, serdes, a changelog, commit and restore."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from millstream.streams.errors import SerializationError
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.state.changelog import Changelog
+from millstream.streams.state.transaction import TransactionalRows
+from millstream.streams.topology.stores import StoreSpec
+
+DECODED_ROWS_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class StoreParts:
+    """What a store is opened with; serdes are resolved, the changelog is None where logging is off."""
+
+    spec: StoreSpec
+    rows: TransactionalRows
+    key: Serde[Any]  # Any: a store of any type
+    value: Serde[Any]  # Any: a store of any type
+    changelog: Changelog | None
+
+
+class StateStore:
+    """A store of a running task."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        self.spec = parts.spec
+        self.name = parts.spec.name
+        self.changelog = parts.changelog
+        self.rows = parts.rows
+        self.stream_time = parts.rows.metadata.stream_time
+        self._key = parts.key
+        self._value = parts.value
+        self._encode_key = parts.key.encode
+        self._encode_value = parts.value.encode
+        self._decode_value = parts.value.decode
+
+    def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
+        """Make everything written so far part of the stored rows, together with these facts."""
+        known = self.rows.metadata
+        offset = known.changelog_offset if changelog_offset is None else changelog_offset
+        self.rows.commit(
+            replace(known, changelog_offset=offset, marker=marker, stream_time=self.stream_time)
+        )
+
+    def discard(self) -> None:
+        """Forget everything written since the last commit."""
+        self.rows.discard()
+        self.stream_time = self.rows.metadata.stream_time
+        if self.changelog is not None:
+            self.changelog.take()
+
+    def restore(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        next_offset: int,
+    ) -> None:
+        """Apply changelog records; they are committed at once with the offset after them."""
+        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+            if key is not None:
+                self.restore_row(key, value, timestamp)
+        self.commit(changelog_offset=next_offset, marker=self.rows.metadata.marker)
+
+    def restore_row(self, key: bytes, value: bytes | None, timestamp: int, /) -> None:
+        """Put one changelog record into the rows, in the form the store keeps them."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.rows.close()
+
+    def _unwritable(self, key: object, value: object) -> SerializationError:
+        return SerializationError(
+            f"store {self.name} cannot write key {type(key).__name__} with serde {self._key.name} "
+            f"and value {type(value).__name__} with serde {self._value.name}: give the right serdes"
+        )

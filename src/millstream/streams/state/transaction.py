@@ -1,0 +1,96 @@
+"""Transactional rows: what the running batch has written lies over the stored rows until it is committed.
+
+Reads see the overlay first. `commit` applies it in one write together with the changelog offset it belongs
+to; `discard` forgets it. A crash before a commit leaves the rows as they were, a crash after it leaves rows
+that are a few changelog records behind and catch up by restoring.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from millstream.streams.state.byte_store import ByteStore
+
+_ABSENT = b"\x00absent"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMetadata:
+    """What is kept with the rows.
+
+    `changelog_offset`: the next changelog record to restore; None where nothing was logged or restored yet.
+    `marker`: whatever the runner gave at the commit, for instance a batch id.
+    `stream_time`: the largest timestamp the store's operator had seen, -1 at first.
+    """
+
+    changelog_offset: int | None = None
+    marker: str | None = None
+    stream_time: int = -1
+
+    def encode(self) -> bytes:
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, data: bytes | None) -> StoreMetadata:
+        return cls() if data is None else cls(**json.loads(data))
+
+
+class TransactionalRows:
+    """The rows of one store as the running batch sees them."""
+
+    __slots__ = ("_get", "_rows", "metadata", "pending")
+
+    def __init__(self, rows: ByteStore) -> None:
+        self._rows = rows
+        self._get = rows.get
+        self.pending: dict[bytes, bytes | None] = {}
+        self.metadata = StoreMetadata.decode(rows.metadata())
+
+    def get(self, key: bytes) -> bytes | None:
+        value = self.pending.get(key, _ABSENT)
+        return self._get(key) if value is _ABSENT else value
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Set a row; None deletes it."""
+        self.pending[key] = value
+
+    def scan(
+        self, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Rows in [low, high) in key order, the overlay's over the stored ones."""
+        pending = self.pending
+        ours = sorted(
+            (key for key in pending if low <= key and (high is None or key < high)), reverse=reverse
+        )
+        position = 0
+        for key, value in self._rows.scan(low, high, reverse=reverse):
+            while position < len(ours) and (
+                ours[position] > key if reverse else ours[position] < key
+            ):
+                written = pending[ours[position]]
+                if written is not None:
+                    yield ours[position], written
+                position += 1
+            if position < len(ours) and ours[position] == key:
+                continue
+            yield key, value
+        for mine in ours[position:]:
+            written = pending[mine]
+            if written is not None:
+                yield mine, written
+
+    def commit(self, metadata: StoreMetadata) -> None:
+        """Apply what was written and the metadata in one write."""
+        if self.pending or metadata != self.metadata:
+            self._rows.write(self.pending, metadata.encode())
+            self.pending = {}
+            self.metadata = metadata
+
+    def discard(self) -> None:
+        """Forget what was written since the last commit."""
+        self.pending = {}
+
+    def close(self) -> None:
+        self._rows.close()

@@ -1,0 +1,63 @@
+"""Generated names: one counter per builder, burned exactly as Kafka Streams burns it (S1-S3).
+
+The numbers are part of the names of changelog and repartition topics, so an application that is ported
+from Java finds its state again only if every operator takes the same numbers in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+
+from millstream.streams.errors import TopologyError
+
+_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
+_GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
+NAME_LENGTH_MAX = 249
+REPARTITION_SUFFIX = "-repartition"
+
+
+def check_name(name: str) -> str:
+    """Return the name, or raise TopologyError if Kafka could not use it in a topic name."""
+    if not name:
+        raise TopologyError("a name must not be empty")
+    if name in {".", ".."}:
+        raise TopologyError(f"a name must not be {name!r}")
+    if len(name) > NAME_LENGTH_MAX:
+        raise TopologyError(f"name {name!r} is longer than {NAME_LENGTH_MAX} characters")
+    if not _LEGAL.fullmatch(name):
+        raise TopologyError(f"name {name!r} may contain letters, digits, '.', '_' and '-' only")
+    return name
+
+
+def is_generated(name: str) -> bool:
+    """Whether a prefix of a repartition topic is one that the library made up."""
+    return _GENERATED.fullmatch(name) is not None
+
+
+class NameGenerator:
+    """The counter of one builder."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def processor_name(self, prefix: str) -> str:
+        """PREFIX and ten digits."""
+        number = self._next
+        self._next = number + 1
+        return f"{prefix}{number:010d}"
+
+    def store_name(self, prefix: str) -> str:
+        """PREFIX, STATE-STORE and ten digits."""
+        return self.processor_name(f"{prefix}STATE-STORE-")
+
+    def name_or_generate(self, name: str | None, prefix: str) -> str:
+        """The user's name, or a generated one; a number is taken either way."""
+        generated = self.processor_name(prefix)
+        return generated if name is None else check_name(name)
+
+    def suffixed_or_generate(self, name: str | None, suffix: str, prefix: str) -> str:
+        """The user's name with a suffix, or a generated one; a number is taken either way."""
+        generated = self.processor_name(prefix)
+        return generated if name is None else check_name(name + suffix)

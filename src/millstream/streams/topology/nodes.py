@@ -1,0 +1,54 @@
+"""The three kinds of node: sources, processors, sinks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.streams.options import OffsetReset, Partitioner, TopicExtractor
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.timestamps import TimestampExtractor
+from millstream.streams.topology.operators import OperatorSpec
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    """Reads topics, or every topic that a pattern matches. None means the application's default."""
+
+    name: str
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    key: Serde[Any] | None = None  # Any: a source of any type
+    value: Serde[Any] | None = None  # Any: a source of any type
+    timestamps: TimestampExtractor | None = None
+    reset: OffsetReset | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorNode:
+    """Does something with the rows of its parents; `stores` are those it may use."""
+
+    name: str
+    operator: OperatorSpec
+    parents: tuple[str, ...]
+    stores: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SinkNode:
+    """Writes to a topic, or to the topic that the extractor names for each row."""
+
+    name: str
+    parents: tuple[str, ...]
+    topic: str | TopicExtractor
+    key: Serde[Any] | None = None  # Any: a sink of any type
+    value: Serde[Any] | None = None  # Any: a sink of any type
+    partitioner: Partitioner | None = None
+
+
+Node = SourceNode | ProcessorNode | SinkNode
+
+
+def parents_of(node: Node) -> tuple[str, ...]:
+    """Names of the nodes whose rows this one gets."""
+    return () if isinstance(node, SourceNode) else node.parents

@@ -1,0 +1,196 @@
+"""What each processor node does, as frozen data. The kernel turns these into running operators.
+
+User functions are plain callables; their arguments are (key, value) unless the field says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from millstream.streams.windows import TimeWindows, UnlimitedWindows
+
+UserFunction = Callable[..., Any]  # Any: user functions work on user types
+
+
+class OperatorSpec:
+    """Root of all operator specifications."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PassThrough(OperatorSpec):
+    """Merge, named branch: rows go on as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(OperatorSpec):
+    predicate: UserFunction
+    negate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NullKeyFilter(OperatorSpec):
+    """In front of a repartition topic; keeps null keys where a left or outer join follows (S8)."""
+
+    keep_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Map(OperatorSpec):
+    """(key, value) → (new key, new value)."""
+
+    mapper: UserFunction
+
+
+@dataclass(frozen=True, slots=True)
+class SelectKey(OperatorSpec):
+    mapper: UserFunction
+
+
+@dataclass(frozen=True, slots=True)
+class MapValues(OperatorSpec):
+    """value → new value; with_key: (key, value) → new value."""
+
+    mapper: UserFunction
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMap(OperatorSpec):
+    """(key, value) → iterable of (new key, new value)."""
+
+    mapper: UserFunction
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMapValues(OperatorSpec):
+    """value → iterable of new values; with_key: (key, value) → iterable of new values."""
+
+    mapper: UserFunction
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Peek(OperatorSpec):
+    """Calls the action; `forward` tells peek from foreach."""
+
+    action: UserFunction
+    forward: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(OperatorSpec):
+    """A row goes to the child of the first predicate that holds; None is the default branch."""
+
+    branches: tuple[tuple[UserFunction | None, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAggregate(OperatorSpec):
+    """KStream aggregate: initializer() and aggregator(key, value, aggregate)."""
+
+    store: str
+    initializer: UserFunction
+    aggregator: UserFunction
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReduce(OperatorSpec):
+    """KStream reduce: reducer(aggregate, value); the first value is stored as it is."""
+
+    store: str
+    reducer: UserFunction
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCount(OperatorSpec):
+    store: str
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WindowAggregate(OperatorSpec):
+    """Time-windowed aggregate: initializer() and aggregator(key, value, aggregate)."""
+
+    store: str
+    windows: TimeWindows | UnlimitedWindows
+    initializer: UserFunction
+    aggregator: UserFunction
+    emit_final: bool = False
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource(OperatorSpec):
+    """Turns a stream of records into a changelog; `store` is None where nobody needs the rows."""
+
+    store: str | None
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableFilter(OperatorSpec):
+    predicate: UserFunction
+    negate: bool = False
+    store: str | None = None
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableMapValues(OperatorSpec):
+    mapper: UserFunction
+    with_key: bool = False
+    store: str | None = None
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableToStream(OperatorSpec):
+    """The new values of a table's changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreView:
+    """A table that is read from a store."""
+
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilterView:
+    """A table without a store: its parent's row, filtered when it is read."""
+
+    parent: TableView
+    predicate: UserFunction
+    negate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MapValuesView:
+    """A table without a store: its parent's row, mapped when it is read."""
+
+    parent: TableView
+    mapper: UserFunction
+    with_key: bool
+
+
+TableView = StoreView | FilterView | MapValuesView
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTableJoin(OperatorSpec):
+    """joiner(left, right), or joiner(key, left, right) with_key.
+
+    `key_mapper` maps (key, value) to the key of a global table; None joins on the record's key.
+    """
+
+    view: TableView
+    joiner: UserFunction
+    with_key: bool = False
+    left: bool = False
+    key_mapper: UserFunction | None = None

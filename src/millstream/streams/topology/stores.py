@@ -1,0 +1,61 @@
+"""What a state store is, as data: its kind, serdes, retention and changelog settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from millstream.streams.serdes.serde import Serde
+
+_DAY_MS = 86_400_000
+
+
+class StoreKind(Enum):
+    """What a store holds; decides the bytes of its rows and of its changelog."""
+
+    KEY_VALUE = "key_value"
+    TIMESTAMPED_KEY_VALUE = "timestamped_key_value"
+    WINDOW = "window"
+    TIMESTAMPED_WINDOW = "timestamped_window"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSpec:
+    """One state store. Serdes that are None are the application's default serdes.
+
+    `retention_ms` and `window_size_ms` belong to window stores. `time_ordered`: rows are found by time
+    first, as emit-on-window-close needs them.
+    """
+
+    name: str
+    kind: StoreKind
+    persistent: bool = True
+    key: Serde[Any] | None = None  # Any: a store of any type
+    value: Serde[Any] | None = None  # Any: a store of any type
+    caching: bool = False
+    logging: bool = True
+    log_config: Mapping[str, str] = field(default_factory=dict)
+    retention_ms: int | None = None
+    window_size_ms: int | None = None
+    time_ordered: bool = False
+
+    @property
+    def is_window(self) -> bool:
+        return self.kind in {StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW}
+
+    @property
+    def is_timestamped(self) -> bool:
+        return self.kind in {StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW}
+
+    def changelog_config(self, additional_retention_ms: int = _DAY_MS) -> dict[str, str]:
+        """Settings of the changelog topic (S12)."""
+        config = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
+        if self.is_window:
+            assert self.retention_ms is not None, "a window store has a retention"
+            config["cleanup.policy"] = "compact,delete"
+            config["retention.ms"] = str(
+                min(self.retention_ms + additional_retention_ms, 2**63 - 1)
+            )
+        return config | dict(self.log_config)

@@ -1,0 +1,137 @@
+"""A finished topology: nodes, stores, sub-topologies and internal topics. Nothing here changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from millstream.streams.topology.stores import StoreSpec
+
+REPARTITION_TOPIC_CONFIG: Mapping[str, str] = MappingProxyType(
+    {
+        "cleanup.policy": "delete",
+        "message.timestamp.type": "CreateTime",
+        "retention.ms": "-1",
+        "segment.bytes": "52428800",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SubTopology:
+    """Nodes that must run in one task, in the order in which they were added.
+
+    `is_global`: the nodes fill a global store; every instance runs them, no task does.
+    """
+
+    id: int
+    nodes: tuple[str, ...]
+    is_global: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubTopologyTopics:
+    """The topics of one sub-topology, with the application's prefix on internal ones.
+
+    `repartition` and `changelogs` map topic to settings; `partitions` holds enforced counts.
+    """
+
+    sources: tuple[str, ...]
+    sinks: tuple[str, ...]
+    repartition: Mapping[str, Mapping[str, str]]
+    changelogs: Mapping[str, Mapping[str, str]]
+    partitions: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """What to run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""
+
+    nodes: Mapping[str, Node]
+    stores: Mapping[str, StoreSpec]
+    sub_topologies: tuple[SubTopology, ...]
+    internal_topics: Mapping[str, int | None] = field(default_factory=dict)
+    global_stores: frozenset[str] = frozenset()
+    changelog_topics: Mapping[str, str] = field(default_factory=dict)
+    """Stores whose changelog is a topic that exists anyway."""
+    copartitioned_sources: tuple[frozenset[str], ...] = ()
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """Children of each node in the order in which they were added."""
+        children: dict[str, list[str]] = {name: [] for name in self.nodes}
+        for name, node in self.nodes.items():
+            if not isinstance(node, SourceNode):
+                for parent in node.parents:
+                    children[parent].append(name)
+        return {name: tuple(names) for name, names in children.items()}
+
+    def describe(self) -> str:
+        """The text that Kafka Streams prints for this topology (S46)."""
+        from millstream.streams.topology.describe import describe
+
+        return describe(self)
+
+    def decorated(self, topic: str, application_id: str) -> str:
+        """The topic's real name: internal topics carry the application's id."""
+        return f"{application_id}-{topic}" if topic in self.internal_topics else topic
+
+    def changelog_topic(self, store: str, application_id: str) -> str:
+        """The topic from which a store is restored."""
+        return self.changelog_topics.get(store) or f"{application_id}-{store}-changelog"
+
+    def stores_of(self, group: SubTopology) -> tuple[StoreSpec, ...]:
+        """Stores that nodes of the sub-topology use, without global ones."""
+        names = dict.fromkeys(
+            store
+            for name in group.nodes
+            if isinstance(node := self.nodes[name], ProcessorNode)
+            for store in node.stores
+            if store not in self.global_stores or group.is_global
+        )
+        return tuple(self.stores[name] for name in names)
+
+    def source_topics(self, group: SubTopology, application_id: str) -> tuple[str, ...]:
+        """Topics that a task of the sub-topology reads; those of patterns are not known here."""
+        return tuple(
+            self.decorated(topic, application_id)
+            for name in group.nodes
+            if isinstance(node := self.nodes[name], SourceNode)
+            for topic in node.topics
+        )
+
+    def topics_of(self, group: SubTopology, application_id: str) -> SubTopologyTopics:
+        """Source, sink, repartition and changelog topics with their settings."""
+        sources = self.source_topics(group, application_id)
+        sinks = tuple(
+            self.decorated(node.topic, application_id)
+            for name in group.nodes
+            if isinstance(node := self.nodes[name], SinkNode) and isinstance(node.topic, str)
+        )
+        internal = {f"{application_id}-{topic}": n for topic, n in self.internal_topics.items()}
+        return SubTopologyTopics(
+            sources=sources,
+            sinks=sinks,
+            repartition={t: dict(REPARTITION_TOPIC_CONFIG) for t in sources if t in internal},
+            changelogs={
+                self.changelog_topic(store.name, application_id): store.changelog_config()
+                for store in self.stores_of(group)
+                if store.logging or store.name in self.changelog_topics
+            },
+            partitions={t: n for t in sources if (n := internal.get(t)) is not None},
+        )
+
+    def copartition_groups(self, application_id: str) -> tuple[frozenset[str], ...]:
+        """Sets of topics that must have the same number of partitions (S11)."""
+        return tuple(
+            frozenset(
+                self.decorated(topic, application_id)
+                for name in sources
+                if isinstance(node := self.nodes[name], SourceNode)
+                for topic in node.topics
+            )
+            for sources in self.copartitioned_sources
+        )

@@ -1,0 +1,82 @@
+"""Window definitions: tumbling, hopping, unlimited. Sizes are `timedelta`; inside everything is milliseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def to_ms(duration: timedelta) -> int:
+    """A duration in whole milliseconds."""
+    return duration // _MILLISECOND
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindows:
+    """Windows [start, start + size) that begin at multiples of `advance`; tumbling when both are equal.
+
+    Use `TimeWindows.tumbling` and `TimeWindows.hopping`.
+    """
+
+    size_ms: int
+    advance_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size_ms <= 0:
+            raise ValueError(f"window size must be larger than zero, not {self.size_ms} ms")
+        if not 0 < self.advance_ms <= self.size_ms:
+            raise ValueError(
+                f"advance must be in (0, {self.size_ms}] ms, not {self.advance_ms} ms: "
+                "records between two windows would be lost"
+            )
+        if self.grace_ms < 0:
+            raise ValueError(f"grace must not be negative, it is {self.grace_ms} ms")
+
+    @classmethod
+    def tumbling(cls, size: timedelta, *, grace: timedelta = timedelta(0)) -> TimeWindows:
+        """Windows of one size side by side; `grace`: how long a window stays open after its end."""
+        return cls(to_ms(size), to_ms(size), to_ms(grace))
+
+    @classmethod
+    def hopping(
+        cls, size: timedelta, advance: timedelta, *, grace: timedelta = timedelta(0)
+    ) -> TimeWindows:
+        """Overlapping windows, one every `advance`."""
+        return cls(to_ms(size), to_ms(advance), to_ms(grace))
+
+    def starts(self, timestamp: int) -> range:
+        """Starts of all windows that contain the timestamp, earliest first (S21)."""
+        advance = self.advance_ms
+        first = max(0, timestamp - self.size_ms + advance) // advance * advance
+        return range(first, timestamp + 1, advance)
+
+    @property
+    def retention_ms(self) -> int:
+        """What a window store keeps unless told otherwise."""
+        return self.size_ms + self.grace_ms
+
+
+@dataclass(frozen=True, slots=True)
+class UnlimitedWindows:
+    """One window from `start_ms` on; earlier records fall in no window."""
+
+    start_ms: int = 0
+    grace_ms: int = 0
+
+    @property
+    def size_ms(self) -> int:
+        return MAX_TIMESTAMP
+
+    def starts(self, timestamp: int) -> range:
+        return range(
+            self.start_ms, self.start_ms + 1 if timestamp >= self.start_ms else self.start_ms
+        )
+
+    @property
+    def retention_ms(self) -> int:
+        return MAX_TIMESTAMP

@@ -1,0 +1,222 @@
+"""TopologyTestDriver: runs a topology record by record, without a broker, on the kernel that every runner uses.
+
+It is one task over one partition of every topic. After each record that is piped in, records are processed one
+at a time until none is queued: the one with the smallest timestamp first, output to topics that the topology
+reads goes back in, and every record is committed on its own. Time stands still unless it is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Generic, Self, TypeVar
+
+from millstream.streams.config import StreamsConfig
+from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
+from millstream.streams.kernel.compile import Store
+from millstream.streams.serdes import Serde
+from millstream.streams.state import StoreFactory, in_memory_stores
+from millstream.streams.topology import SubTopology, Topology
+from millstream.streams.windows import to_ms
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class TestRecord(Generic[K, V]):
+    """A record read from an output topic. Compares with a tuple of the same fields."""
+
+    __test__ = False
+
+    key: K | None
+    value: V | None
+    timestamp: int
+    headers: Headers = ()
+
+
+class TestInputTopic(Generic[K, V]):
+    """Pipes records into one topic."""
+
+    __test__ = False
+
+    def __init__(
+        self, driver: TopologyTestDriver, topic: str, serdes: tuple[Serde[K], Serde[V]]
+    ) -> None:
+        self._driver = driver
+        self._topic = topic
+        self._key, self._value = serdes
+
+    def pipe(self, key: K | None, value: V | None, *, at: int = 0, headers: Headers = ()) -> None:
+        """Pipe one record with timestamp `at` (ms) and process everything that follows from it."""
+        written_key = None if key is None else self._key.encode(key)
+        written_value = None if value is None else self._value.encode(value)
+        self._driver.pipe_bytes(
+            self._topic, written_key, written_value, timestamp=at, headers=headers
+        )
+
+
+class TestOutputTopic(Generic[K, V]):
+    """Reads what was written to one topic."""
+
+    __test__ = False
+
+    def __init__(
+        self, driver: TopologyTestDriver, topic: str, serdes: tuple[Serde[K], Serde[V]]
+    ) -> None:
+        self._driver = driver
+        self._topic = topic
+        self._key, self._value = serdes
+
+    def read(self) -> list[TestRecord[K, V]]:
+        """Every record written since the last read."""
+        return [
+            TestRecord(
+                None if each.key is None else self._key.decode(each.key),
+                None if each.value is None else self._value.decode(each.value),
+                each.timestamp,
+                each.headers,
+            )
+            for each in self._driver.read_bytes(self._topic)
+        ]
+
+
+class TopologyTestDriver:
+    """See the module. Use it as a context manager, or call `close`.
+
+    `pattern_topics`: topics that exist for sources with a pattern; a topic that is piped into needs no mention.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig | None = None,
+        *,
+        stores: StoreFactory | None = None,
+        pattern_topics: Iterable[str] = (),
+    ) -> None:
+        config = replace(config or StreamsConfig("test"), batch_records_max=1)
+        self._config = config
+        nodes = [
+            name for group in topology.sub_topologies if not group.is_global for name in group.nodes
+        ]
+        every_node = SubTopology(0, tuple(nodes))
+        factory = stores or in_memory_stores()
+        self._task = StreamTask(
+            topology, every_node, 0, factory, config, pattern_topics=pattern_topics
+        )
+        self._sources = frozenset(self._task.source_topics)
+        self._next_offsets: dict[str, int] = {}
+        self._written: dict[str, list[TestRecord[bytes, bytes]]] = {}
+        self._wall_clock_ms = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def input_topic(
+        self, topic: str, *, key: Serde[K] | None = None, value: Serde[V] | None = None
+    ) -> TestInputTopic[K, V]:
+        """A topic to pipe into; serdes default to those of the application."""
+        return TestInputTopic(self, topic, self._serdes(key, value))
+
+    def output_topic(
+        self, topic: str, *, key: Serde[K] | None = None, value: Serde[V] | None = None
+    ) -> TestOutputTopic[K, V]:
+        """A topic to read from; serdes default to those of the application."""
+        return TestOutputTopic(self, topic, self._serdes(key, value))
+
+    def pipe_bytes(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        *,
+        timestamp: int = 0,
+        headers: Headers = (),
+    ) -> None:
+        """Pipe one record as bytes and process everything that follows from it."""
+        if topic not in self._sources:
+            raise ValueError(
+                f"the topology does not read topic {topic}; it reads {sorted(self._sources)}"
+            )
+        self._append(topic, [key], [value], [timestamp], [headers])
+        self._run()
+
+    def read_bytes(self, topic: str) -> list[TestRecord[bytes, bytes]]:
+        """Every record written to a topic, internal ones included, since the last read."""
+        return self._written.pop(topic, [])
+
+    def produced_topics(self) -> list[str]:
+        """Topics with records that were not read yet, in the order of their names."""
+        return sorted(self._written)
+
+    def advance_wall_clock(self, by: timedelta) -> None:
+        """Move the wall clock, and process what follows from it."""
+        self._wall_clock_ms += to_ms(by)
+        self._run()
+
+    def stores(self) -> Mapping[str, Store]:
+        """All stores by name."""
+        return self._task.stores
+
+    @property
+    def dropped_records(self) -> int:
+        """Records left out so far: null keys, late, unreadable, failed."""
+        return self._task.dropped_records
+
+    def close(self) -> None:
+        """Close the stores."""
+        self._task.close()
+
+    def _serdes(
+        self,
+        key: Serde[Any] | None,  # Any: the caller's type parameters
+        value: Serde[Any] | None,  # Any: the caller's type parameters
+    ) -> tuple[Serde[Any], Serde[Any]]:  # Any: the caller's type parameters
+        key, value = key or self._config.default_key, value or self._config.default_value
+        if key is None or value is None:
+            raise ValueError(
+                "give the topic key and value serdes, or the application default serdes"
+            )
+        return key, value
+
+    def _append(
+        self,
+        topic: str,
+        keys: list[bytes | None],
+        values: list[bytes | None],
+        timestamps: list[int],
+        headers: list[Headers],
+    ) -> None:
+        first = self._next_offsets.get(topic, 0)
+        self._next_offsets[topic] = first + len(keys)
+        offsets = range(first, first + len(keys))
+        self._task.add(topic, RawBatch(keys, values, timestamps, offsets, headers))
+
+    def _run(self) -> None:
+        while True:
+            output = self._task.process(self._wall_clock_ms, records_max=1)
+            self._collect(output)
+            self._collect(self._task.prepare_commit().output)
+            self._task.commit()
+            if not output.processed:
+                return
+
+    def _collect(self, output: TaskOutput) -> None:
+        for batch in (*output.changelogs.values(), *output.sinks.values()):
+            self._note(batch)
+            if batch.topic in self._sources:
+                self._append(batch.topic, batch.keys, batch.values, batch.timestamps, batch.headers)
+
+    def _note(self, batch: SinkBatch) -> None:
+        written = self._written.setdefault(batch.topic, [])
+        written.extend(
+            TestRecord(*row)
+            for row in zip(batch.keys, batch.values, batch.timestamps, batch.headers, strict=True)
+        )
