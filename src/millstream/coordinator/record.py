@@ -6,15 +6,15 @@ Owns the pairing of key and value messages. Does not know which message types th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 from millstream.model import NO_PRODUCER_ID, ProducerId
+from millstream.protocol.generated.group_records import GroupKey, GroupValue
+from millstream.protocol.generated.share_records import ShareKey, ShareValue
+from millstream.protocol.generated.transaction_records import TransactionKey, TransactionValue
 
-
-class RecordMessage(Protocol):
-    """A generated key or value message."""
-
-    def encode(self, out: bytearray, version: int) -> None: ...
+CoordinatorKey: TypeAlias = GroupKey | TransactionKey | ShareKey
+CoordinatorValue: TypeAlias = GroupValue | TransactionValue | ShareValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class CoordinatorRecord:
     transaction: they count once its marker says so.
     """
 
-    key: RecordMessage
-    value: RecordMessage | None
+    key: CoordinatorKey
+    value: CoordinatorValue | None
     value_version: int = 0
     producer_id: ProducerId = NO_PRODUCER_ID

@@ -56,7 +56,7 @@ class Shard(Protocol):
 ShardT = TypeVar("ShardT", bound=Shard)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Operation(Generic[ShardT]):
     """One request to a shard. A KafkaError that `handle` raises is the answer to `token`; nothing has changed then."""
 

@@ -27,19 +27,19 @@ def leave_group(
     if not request.group_id:
         raise InvalidGroupId
     group = groups.find(request.group_id)
-    if group is None:
-        raise UnknownMemberId
     answers = [_leave(group, identity, turn) for identity in request.members]
     turn.result.reply(context.token, LeaveGroupResponse(members=answers))
     gone = [answer for answer in answers if answer.error_code == 0]
-    if gone and group.state is not GroupState.EMPTY:
+    if group is not None and gone and group.state is not GroupState.EMPTY:
         names = ", ".join(answer.member_id or str(answer.group_instance_id) for answer in gone)
         rebalance_or_complete_join(group, turn, f"{names} left")
 
 
-def _leave(group: ClassicGroup, identity: MemberIdentity, turn: Turn) -> MemberResponse:
+def _leave(group: ClassicGroup | None, identity: MemberIdentity, turn: Turn) -> MemberResponse:
     error_code = 0
     try:
+        if group is None:
+            raise UnknownMemberId
         _remove(group, identity, turn)
     except KafkaError as error:
         error_code = error.code

@@ -1,0 +1,243 @@
+"""The order of things: append, replay, commit, reply. Shown with a shard that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from millstream.coordinator.record import CoordinatorRecord
+from millstream.coordinator.result import CoordinatorResult, Reply, TimerKey, Token
+from millstream.coordinator.runtime import QUEUE_OPERATIONS_MAX, CoordinatorRuntime, Operation
+from millstream.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    IllegalGeneration,
+    KafkaStorageError,
+    MessageTooLarge,
+    NotCoordinator,
+    NotEnoughReplicas,
+)
+from millstream.model import Offset, ProducerId
+from millstream.protocol.generated.group_records import GroupMetadataKey
+from millstream.runtime import Instant
+
+COMMIT_TIMEOUT_MS = 500
+
+
+class NameShard:
+    """Hard state: the names it has stored, with their offsets. Soft state: what happened to it."""
+
+    def __init__(self) -> None:
+        self.stored: list[tuple[int, str]] = []
+        self.events: list[str] = []
+
+    def write(self, token: Token, *names: str) -> CoordinatorResult:
+        result = CoordinatorResult()
+        result.records += [_record(name) for name in names]
+        result.reply(token, f"stored {', '.join(names)}")
+        return result
+
+    def read(self, token: Token) -> CoordinatorResult:
+        result = CoordinatorResult()
+        result.reply(token, [name for _, name in self.stored])
+        return result
+
+    def replay(self, offset: Offset, record: CoordinatorRecord) -> None:
+        assert isinstance(record.key, GroupMetadataKey)
+        self.stored.append((offset, record.key.group))
+
+    def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
+        raise NotImplementedError
+
+    def handle_loaded(self, now: Instant) -> CoordinatorResult:
+        result = CoordinatorResult()
+        result.start_timer("tick", now.monotonic_ms + 100)
+        return result
+
+    def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
+        self.events.append(f"{key} at {now.monotonic_ms}")
+        return CoordinatorResult()
+
+    def handle_append_failed(
+        self, records: Sequence[CoordinatorRecord], now: Instant
+    ) -> CoordinatorResult:
+        self.events.append(f"lost {len(records)}")
+        return CoordinatorResult()
+
+
+def _record(name: str) -> CoordinatorRecord:
+    return CoordinatorRecord(GroupMetadataKey(group=name), None)
+
+
+def at(ms: int) -> Instant:
+    return Instant(1_000_000 + ms, ms)
+
+
+def loaded(*names: str) -> CoordinatorRuntime[NameShard]:
+    runtime = CoordinatorRuntime(NameShard(), COMMIT_TIMEOUT_MS)
+    for offset, name in enumerate(names):
+        runtime.replay_loaded(Offset(offset), _record(name))
+    runtime.finish_loading(Offset(len(names)), at(0))
+    return runtime
+
+
+def write(runtime: CoordinatorRuntime[NameShard], token: int, *names: str, ms: int = 0) -> None:
+    operation = Operation[NameShard](
+        "write", Token(token), lambda s, _: s.write(Token(token), *names)
+    )
+    runtime.submit(operation, at(ms))
+
+
+def read(runtime: CoordinatorRuntime[NameShard], token: int, ms: int = 0) -> None:
+    operation = Operation[NameShard]("read", Token(token), lambda s, _: s.read(Token(token)))
+    runtime.submit(operation, at(ms))
+
+
+def test_records_are_replayed_when_appended_and_answered_when_committed() -> None:
+    runtime = loaded("old")
+    write(runtime, 1, "a", "b")
+    ready = runtime.advance(at(0))
+    assert [r.key for r in ready.records] == [
+        GroupMetadataKey(group="a"),
+        GroupMetadataKey(group="b"),
+    ]
+    assert (ready.replies, runtime.shard.stored) == ([], [(0, "old")])
+    runtime.appended(Offset(1), at(0))
+    assert runtime.shard.stored == [(0, "old"), (1, "a"), (2, "b")]
+    assert runtime.advance(at(0)).replies == []
+    runtime.committed(Offset(2))
+    assert runtime.advance(at(0)).replies == []
+    runtime.committed(Offset(3))
+    assert runtime.advance(at(0)).replies == [Reply(Token(1), "stored a, b")]
+
+
+def test_a_read_after_a_write_waits_until_what_it_saw_is_committed() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.advance(at(0))
+    runtime.appended(Offset(0), at(0))
+    read(runtime, 2)
+    assert runtime.advance(at(0)).replies == []
+    runtime.committed(Offset(1))
+    assert runtime.advance(at(0)).replies == [Reply(Token(1), "stored a"), Reply(Token(2), ["a"])]
+
+
+def test_a_read_with_nothing_under_way_is_answered_at_once() -> None:
+    runtime = loaded("old")
+    read(runtime, 1)
+    assert runtime.advance(at(0)).replies == [Reply(Token(1), ["old"])]
+
+
+def test_only_one_append_is_under_way() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    write(runtime, 2, "b")
+    first = runtime.advance(at(0))
+    assert runtime.advance(at(0)).records == first.records
+    runtime.appended(Offset(0), at(0))
+    assert runtime.advance(at(0)).records == [_record("b")]
+
+
+def test_a_failed_append_changes_nothing_and_is_told_to_the_client_and_the_shard() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.advance(at(0))
+    runtime.append_failed(NotEnoughReplicas(), at(0))
+    (reply,) = runtime.advance(at(0)).replies
+    assert reply.token == 1
+    assert isinstance(reply.outcome, CoordinatorNotAvailable)
+    assert (runtime.shard.stored, runtime.shard.events) == ([], ["lost 1"])
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (NotEnoughReplicas(), CoordinatorNotAvailable),
+        (KafkaStorageError(), NotCoordinator),
+        (MessageTooLarge(), MessageTooLarge),
+    ],
+)
+def test_errors_of_the_log_become_errors_of_the_coordinator(
+    cause: NotEnoughReplicas, expected: type[Exception]
+) -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.advance(at(0))
+    runtime.append_failed(cause, at(0))
+    (reply,) = runtime.advance(at(0)).replies
+    assert type(reply.outcome) is expected
+
+
+def test_a_refusal_is_the_answer() -> None:
+    runtime = loaded()
+
+    def refuse(_shard: NameShard, _now: Instant) -> CoordinatorResult:
+        raise IllegalGeneration
+
+    runtime.submit(Operation("refuse", Token(7), refuse), at(0))
+    (reply,) = runtime.advance(at(0)).replies
+    assert reply.token == 7
+    assert isinstance(reply.outcome, IllegalGeneration)
+
+
+def test_a_commit_that_does_not_come_is_given_up_on_but_stays_true() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.advance(at(0))
+    runtime.appended(Offset(0), at(0))
+    assert runtime.next_deadline_ms() == 100  # the shard's own timer
+    runtime.advance(at(100))
+    assert runtime.next_deadline_ms() == COMMIT_TIMEOUT_MS
+    (reply,) = runtime.advance(at(COMMIT_TIMEOUT_MS)).replies
+    assert isinstance(reply.outcome, CoordinatorNotAvailable)
+    assert runtime.shard.stored == [(0, "a")]
+    runtime.committed(Offset(1))
+    assert runtime.advance(at(600)).replies == []
+
+
+def test_timers_fire_when_due() -> None:
+    runtime = loaded()
+    assert runtime.next_deadline_ms() == 100
+    runtime.advance(at(99))
+    assert runtime.shard.events == []
+    runtime.advance(at(100))
+    assert runtime.shard.events == ["tick at 100"]
+    assert runtime.next_deadline_ms() is None
+
+
+def test_what_arrived_before_a_deadline_runs_before_the_timer() -> None:
+    """A broker that was stopped for a while does not expire members whose heartbeats wait in its queue."""
+    runtime = loaded()
+    read(runtime, 1, ms=99)
+    read(runtime, 2, ms=101)
+    seen: list[str] = []
+    shard = runtime.shard
+    shard.read = lambda token: (seen.append(f"read {token}"), CoordinatorResult())[1]  # type: ignore[method-assign]
+    shard.handle_timer = lambda _key, _now: (seen.append("timer"), CoordinatorResult())[1]  # type: ignore[method-assign]
+    runtime.advance(at(5_000))
+    assert seen == ["read 1", "timer", "read 2"]
+
+
+def test_nothing_is_accepted_while_loading() -> None:
+    runtime = CoordinatorRuntime(NameShard(), COMMIT_TIMEOUT_MS)
+    with pytest.raises(CoordinatorLoadInProgress):
+        read(runtime, 1)
+
+
+def test_nothing_is_accepted_or_answered_after_unloading() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.unload()
+    with pytest.raises(NotCoordinator):
+        read(runtime, 2)
+    assert runtime.advance(at(1_000)).replies == []
+    assert runtime.next_deadline_ms() is None
+
+
+def test_the_queue_is_bounded() -> None:
+    runtime = loaded()
+    for token in range(QUEUE_OPERATIONS_MAX):
+        read(runtime, token)
+    with pytest.raises(CoordinatorNotAvailable):
+        read(runtime, QUEUE_OPERATIONS_MAX)
