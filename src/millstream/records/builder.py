@@ -176,28 +176,32 @@ def encode_record(
     headers: Sequence[Header] = (),
 ) -> bytes:
     """One record as it stands in a batch."""
-    body = bytearray(b"\x00")
-    body += _varint(timestamp_delta)
-    body += _varint(offset_delta)
-    _append_bytes(body, key)
-    _append_bytes(body, value)
-    body += _varint(len(headers))
+    parts = [b"\x00", _varint(timestamp_delta), _varint(offset_delta)]
+    _add_field(parts, key)
+    _add_field(parts, value)
+    parts.append(_varint(len(headers)))
     for name, content in headers:
-        _append_bytes(body, name.encode())
-        _append_bytes(body, content)
+        _add_field(parts, name.encode())
+        _add_field(parts, content)
+    body = b"".join(parts)
     return _varint(len(body)) + body
 
 
-def _append_bytes(out: bytearray, content: bytes | None) -> None:
+def _add_field(parts: list[bytes], content: bytes | None) -> None:
     if content is None:
-        out += b"\x01"
+        parts.append(b"\x01")
     else:
-        out += _varint(len(content))
-        out += content
+        parts += (_varint(len(content)), content)
 
 
 def _varint(value: int) -> bytes:
     """Zigzag, seven bits a byte, lowest first."""
+    if 0 <= value < len(_SMALL_VARINTS):
+        return _SMALL_VARINTS[value]
+    return _encode_varint(value)
+
+
+def _encode_varint(value: int) -> bytes:
     value = (value << 1) ^ (value >> 63)
     out = bytearray()
     while value > 0x7F:
@@ -205,3 +209,7 @@ def _varint(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+_SMALL_VARINTS: Final = tuple(_encode_varint(value) for value in range(2048))
+"""Nearly every length and delta there is; a look-up is a tenth of the loop."""

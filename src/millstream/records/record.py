@@ -7,10 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from millstream.errors import InvalidRecord
 from millstream.records.batch import BATCH_HEADER_BYTES, RECORD_BYTES_MIN, BatchHeader
 from millstream.records.compression import DECOMPRESSED_BYTES_MAX, BytesLike, decompress_view
+from millstream.runtime.native import load_leaf
+
+if TYPE_CHECKING:
+    from millstream.records import walker
+else:
+    walker = load_leaf("millstream.records.walker")
 
 Header = tuple[str, bytes | None]
 
@@ -46,69 +53,53 @@ def records_section(
 def iterate_records(
     header: BatchHeader, view: BytesLike, decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
 ) -> Iterator[Record]:
-    """The records of one batch in order, keys and values copied out of it.
+    """The records of one batch in order, keys and values copied out of it. Nothing is done before the first is asked for.
 
     Raises what `records_section` raises, and InvalidRecord for records that break their own lengths.
     """
     section = records_section(header, view, decompressed_bytes_max)
-    append_time = header.max_timestamp if header.is_log_append_time else None
-    at = 0
-    try:
-        for _ in range(header.record_count):
-            record, at = _read_record(section, at, header.base_offset, header.base_timestamp)
-            if append_time is not None:
-                record.timestamp = append_time
-            yield record
-    except IndexError as error:
-        raise InvalidRecord("a record reaches beyond its batch") from error
-    if at != len(section):
-        raise InvalidRecord(f"{len(section) - at} bytes are left after the last record")
+    count = header.record_count
+    offsets = memoryview(bytearray(8 * count)).cast("q")
+    timestamps = memoryview(bytearray(8 * count)).cast("q")
+    places = memoryview(bytearray(4 * walker.PLACE_COLUMNS * count)).cast("i")
+    walker.RecordColumns(offsets, timestamps, places).walk(section, header, 0)
+    content = bytes(section)
+    columns = [places[at * count : (at + 1) * count] for at in range(walker.PLACE_COLUMNS)]
+    for offset, timestamp, key_at, key_length, value_at, value_length, headers_at, headers in zip(
+        offsets, timestamps, *columns, strict=True
+    ):
+        key = content[key_at : key_at + key_length] if key_length >= 0 else None
+        value = content[value_at : value_at + value_length] if value_length >= 0 else None
+        yield Record(
+            offset,
+            timestamp,
+            key,
+            value,
+            _read_headers(content, headers_at, headers) if headers else [],
+        )
 
 
-def _read_record(
-    section: memoryview, at: int, base_offset: int, base_timestamp: int
-) -> tuple[Record, int]:
-    length, at = _read_varint(section, at)
-    end = at + length
-    timestamp_delta, at = _read_varint(section, at + 1)
-    offset_delta, at = _read_varint(section, at)
-    key, at = _read_bytes(section, at)
-    value, at = _read_bytes(section, at)
-    count, at = _read_varint(section, at)
-    if not 0 <= count <= len(section) - at:
-        raise InvalidRecord(f"{count} headers")
+def _read_headers(content: bytes, at: int, count: int) -> list[Header]:
+    """The headers at `at`, whose bounds the walk has checked. Keys that are not UTF-8 get U+FFFD, as in Java."""
     headers: list[Header] = []
     for _ in range(count):
-        name, at = _read_bytes(section, at)
-        if name is None:
-            raise InvalidRecord("a header without a key")
-        content, at = _read_bytes(section, at)
-        headers.append((name.decode("utf-8", "replace"), content))
-    if at != end:
-        raise InvalidRecord(f"a record of {length} bytes ends {at - end} bytes beyond")
-    return Record(
-        base_offset + offset_delta, base_timestamp + timestamp_delta, key, value, headers
-    ), at
+        length, at = _read_varint(content, at)
+        key = content[at : at + length].decode("utf-8", "replace")
+        length, at = _read_varint(content, at + length)
+        if length < 0:
+            headers.append((key, None))
+        else:
+            headers.append((key, content[at : at + length]))
+            at += length
+    return headers
 
 
-def _read_bytes(section: memoryview, at: int) -> tuple[bytes | None, int]:
-    length, at = _read_varint(section, at)
-    if length == -1:
-        return None, at
-    if not 0 <= length <= len(section) - at:
-        raise InvalidRecord(f"{length} bytes where {len(section) - at} are left")
-    return bytes(section[at : at + length]), at + length
-
-
-def _read_varint(section: memoryview, at: int) -> tuple[int, int]:
-    byte = section[at]
-    value = byte & 0x7F
-    shift = 7
-    while byte >= 0x80:
-        if shift > 63:
-            raise InvalidRecord("a number of more than ten bytes")
+def _read_varint(content: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = content[at]
         at += 1
-        byte = section[at]
         value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), at
         shift += 7
-    return (value >> 1) ^ -(value & 1), at + 1

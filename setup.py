@@ -1,0 +1,26 @@
+"""The optional compiled leaves; everything else about the package is in pyproject.toml.
+
+Without Cython or a C compiler the build goes on without them, and the same sources run interpreted.
+"""
+
+from __future__ import annotations
+
+from setuptools import Extension, setup
+
+LEAVES = ["millstream.records.walker", "millstream.records.writer"]
+
+
+def extensions() -> list[Extension]:
+    """One extension a leaf, named `<leaf>_compiled`, so that both twins can be imported side by side."""
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        return []
+    modules = [
+        Extension(f"{leaf}_compiled", [f"src/{leaf.replace('.', '/')}.py"], optional=True)
+        for leaf in LEAVES
+    ]
+    return list(cythonize(modules, build_dir="build/cython"))
+
+
+setup(ext_modules=extensions())

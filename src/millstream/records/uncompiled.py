@@ -1,0 +1,27 @@
+"""What the leaves use of the `cython` module, for installations that do not have it.
+
+Only a build needs Cython. Where it is absent the leaves run interpreted, and there these names mean nothing. Their
+annotations (`cython.longlong`) are never evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+Decorated = TypeVar("Decorated")
+
+compiled: Final = False
+
+
+def cclass(decorated: Decorated) -> Decorated:
+    return decorated
+
+
+cfunc = inline = cclass
+
+
+def exceptval(*, check: bool) -> Callable[[Decorated], Decorated]:
+    """Whether C callers look for an exception after the call."""
+    assert not check, "only used to say that a function raises nothing"
+    return cclass

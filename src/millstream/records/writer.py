@@ -1,0 +1,274 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# mypy: disable-error-code="valid-type, untyped-decorator, no-any-return"
+# Reason: Cython's C types and decorators mean nothing to mypy.
+"""Rows of Arrow buffers written as the records of a batch.
+
+A leaf like `walker`: interpreted as `writer`, compiled as `writer_compiled` (docs/adr/0005). It owns the layout of
+records and how many of them fit; buffers, headers and compression belong to the caller.
+"""
+
+from __future__ import annotations
+
+from millstream.errors import InvalidRecord
+
+try:
+    import cython
+except ModuleNotFoundError:  # only a build needs Cython
+    from millstream.records import uncompiled as cython
+
+
+@cython.cclass
+class BinarySource:
+    """An Arrow binary column that is read row by row.
+
+    `offsets` is int32, one more than rows. `validity` is a bitmap whose bit `first_bit` belongs to the first row; an
+    empty one means that no row is null.
+    """
+
+    _offsets: cython.const[cython.int][::1]
+    _validity: cython.const[cython.uchar][::1]
+    _data: cython.const[cython.uchar][::1]
+    _first_bit: cython.Py_ssize_t
+    _has_nulls: cython.bint
+
+    def __init__(
+        self, offsets: memoryview, validity: memoryview, first_bit: int, data: memoryview
+    ) -> None:
+        rows = len(offsets) - 1
+        if len(validity) and len(validity) * 8 < first_bit + rows:
+            raise BufferError(f"a bitmap of {len(validity)} bytes for {first_bit} + {rows} rows")
+        self._offsets = offsets
+        self._validity = validity
+        self._data = data
+        self._first_bit = first_bit
+        self._has_nulls = len(validity) > 0
+
+    def rows(self) -> int:
+        return len(self._offsets) - 1
+
+    @cython.cfunc
+    @cython.inline
+    def length(self, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Bytes of a row, -1 for null."""
+        bit: cython.Py_ssize_t
+        start: cython.Py_ssize_t = self._offsets[row]
+        end: cython.Py_ssize_t = self._offsets[row + 1]
+        if self._has_nulls:
+            bit = self._first_bit + row
+            if not self._validity[bit >> 3] >> (bit & 7) & 1:
+                return -1
+        if start < 0 or end < start or end > len(self._data):
+            raise BufferError(f"row {row} is not within its Arrow column")
+        return end - start
+
+    @cython.cfunc
+    @cython.inline
+    def put(
+        self,
+        out: cython.pointer[cython.uchar],
+        at: cython.Py_ssize_t,
+        row: cython.Py_ssize_t,
+    ) -> cython.Py_ssize_t:
+        """Write length and bytes of a row; the place behind them."""
+        length: cython.Py_ssize_t = self.length(row)
+        index: cython.Py_ssize_t
+        start: cython.Py_ssize_t = self._offsets[row]
+        at = _put_varint(out, at, length)
+        if length <= 0:
+            return at
+        if cython.compiled:
+            source = cython.address(self._data[0]) + start
+            target = out + at
+            for index in range(length):
+                target[index] = source[index]
+        else:
+            out[at : at + length] = self._data[start : start + length]
+        return at + length
+
+
+@cython.cclass
+class HeaderSource:
+    """An Arrow list column of header keys and values; `list_offsets` is int32, one more than rows."""
+
+    _list_offsets: cython.const[cython.int][::1]
+    _keys: BinarySource
+    _values: BinarySource
+
+    def __init__(self, list_offsets: memoryview, keys: BinarySource, values: BinarySource) -> None:
+        if keys.rows() != values.rows() or list_offsets[len(list_offsets) - 1] > keys.rows():
+            raise BufferError("more headers announced than there are")
+        self._list_offsets = list_offsets
+        self._keys = keys
+        self._values = values
+
+    def rows(self) -> int:
+        return len(self._list_offsets) - 1
+
+    @cython.cfunc
+    def size(self, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Bytes of the header count and the headers of a row."""
+        first: cython.Py_ssize_t = self._list_offsets[row]
+        last: cython.Py_ssize_t = self._list_offsets[row + 1]
+        index: cython.Py_ssize_t
+        length: cython.Py_ssize_t
+        total: cython.Py_ssize_t = _varint_size(last - first)
+        for index in range(first, last):
+            length = self._keys.length(index)
+            if length < 0:
+                raise InvalidRecord(f"a header of row {row} has no key; only its value may be null")
+            total += _field_size(length) + _field_size(self._values.length(index))
+        return total
+
+    @cython.cfunc
+    def put(
+        self,
+        out: cython.pointer[cython.uchar],
+        at: cython.Py_ssize_t,
+        row: cython.Py_ssize_t,
+    ) -> cython.Py_ssize_t:
+        first: cython.Py_ssize_t = self._list_offsets[row]
+        last: cython.Py_ssize_t = self._list_offsets[row + 1]
+        index: cython.Py_ssize_t
+        at = _put_varint(out, at, last - first)
+        for index in range(first, last):
+            at = self._keys.put(out, at, index)
+            at = self._values.put(out, at, index)
+        return at
+
+
+@cython.cclass
+class RecordWriter:
+    """Rows of keys, values, timestamps (int64, ms) and perhaps headers, to be written batch by batch."""
+
+    _keys: BinarySource
+    _values: BinarySource
+    _timestamps: cython.const[cython.longlong][::1]
+    _headers: HeaderSource | None
+    _rows: cython.Py_ssize_t
+
+    def __init__(
+        self,
+        keys: BinarySource,
+        values: BinarySource,
+        timestamps: memoryview,
+        headers: HeaderSource | None,
+    ) -> None:
+        rows = len(timestamps)
+        if keys.rows() != rows or values.rows() != rows:
+            raise BufferError("every column must have the same number of rows")
+        if headers is not None and headers.rows() != rows:
+            raise BufferError("every column must have the same number of rows")
+        self._keys = keys
+        self._values = values
+        self._timestamps = timestamps
+        self._headers = headers
+        self._rows = rows
+
+    def timestamp(self, row: cython.Py_ssize_t) -> int:
+        if row < 0 or row >= self._rows:
+            raise IndexError(f"row {row} of {self._rows}")
+        return self._timestamps[row]
+
+    def fit(self, first: cython.Py_ssize_t, bytes_max: cython.longlong) -> tuple[int, int, int]:
+        """The rows from `first` on that make records of `bytes_max` together, at least one of them.
+
+        Gives the row after the last one, the exact size of the records and their highest timestamp.
+        """
+        row: cython.Py_ssize_t = first
+        total: cython.longlong = 0
+        size: cython.longlong
+        max_timestamp: cython.longlong
+        if first < 0 or first >= self._rows:
+            raise IndexError(f"row {first} of {self._rows}")
+        max_timestamp = self._timestamps[first]
+        while row < self._rows:
+            size = self._body_size(first, row)
+            size += _varint_size(size)
+            if row > first and total + size > bytes_max:
+                break
+            total += size
+            max_timestamp = max(max_timestamp, self._timestamps[row])
+            row += 1
+        return row, total, max_timestamp
+
+    def write(
+        self,
+        out: cython.uchar[::1],
+        start: cython.Py_ssize_t,
+        first: cython.Py_ssize_t,
+        last: cython.Py_ssize_t,
+    ) -> int:
+        """Write rows `first` up to `last` into `out` from `start` on; the place behind them.
+
+        Raises BufferError where `out` is shorter than `fit` said it must be.
+        """
+        data: cython.pointer[cython.uchar]
+        at: cython.Py_ssize_t = start
+        room: cython.Py_ssize_t = len(out)
+        row: cython.Py_ssize_t
+        size: cython.Py_ssize_t
+        data = cython.address(out[0]) if cython.compiled else out
+        if first < 0 or last > self._rows or at < 0:
+            raise IndexError(f"rows {first} to {last} of {self._rows}, from byte {start} on")
+        for row in range(first, last):
+            size = self._body_size(first, row)
+            if size + _varint_size(size) > room - at:
+                raise BufferError(f"row {row} does not fit in {room} bytes")
+            at = _put_varint(data, at, size)
+            data[at] = 0  # attributes: none are defined
+            at = _put_varint(data, at + 1, self._timestamps[row] - self._timestamps[first])
+            at = _put_varint(data, at, row - first)
+            at = self._keys.put(data, at, row)
+            at = self._values.put(data, at, row)
+            if self._headers is not None:
+                at = self._headers.put(data, at, row)
+            else:
+                data[at] = 0
+                at += 1
+        return at
+
+    @cython.cfunc
+    def _body_size(self, first: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Bytes of a record after its length."""
+        size: cython.Py_ssize_t = 1 + _varint_size(self._timestamps[row] - self._timestamps[first])
+        size += _varint_size(row - first)
+        size += _field_size(self._keys.length(row)) + _field_size(self._values.length(row))
+        if self._headers is not None:
+            return size + self._headers.size(row)
+        return size + 1
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _varint_size(number: cython.longlong) -> cython.Py_ssize_t:
+    value: cython.ulonglong = (number << 1) ^ (number >> 63)
+    size: cython.Py_ssize_t = 1
+    while value > 0x7F:
+        value >>= 7
+        size += 1
+    return size
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _field_size(length: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """A length and as many bytes; -1 stands for null."""
+    return _varint_size(length) + max(length, 0)
+
+
+@cython.cfunc
+@cython.inline
+@cython.exceptval(check=False)
+def _put_varint(
+    out: cython.pointer[cython.uchar], at: cython.Py_ssize_t, number: cython.longlong
+) -> cython.Py_ssize_t:
+    """Zigzag, seven bits a byte, lowest first; the place behind it."""
+    value: cython.ulonglong = (number << 1) ^ (number >> 63)
+    while value > 0x7F:
+        out[at] = (value & 0x7F) | 0x80
+        at += 1
+        value >>= 7
+    out[at] = value
+    return at + 1
