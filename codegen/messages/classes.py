@@ -6,7 +6,6 @@ from codegen.messages.decoders import StructReader
 from codegen.messages.encoders import StructWriter
 from codegen.messages.lines import Lines
 from codegen.messages.module_names import ModuleNames
-from codegen.messages.names import attribute
 from codegen.messages.types import annotation
 from millstream.protocol.schema import Field, MessageSchema, Struct
 
@@ -17,7 +16,7 @@ def emit_class(lines: Lines, names: ModuleNames, message: MessageSchema, struct:
     lines.add(f"@dataclass({'frozen=True, ' if frozen else ''}slots=True)")
     with lines.block(f"class {name}:"):
         for field in struct.fields:
-            lines.add(_declaration(field, names, message, struct))
+            _declare(lines, field, names, message, struct)
         lines.add(f"unknown_tagged_fields: tuple[{names.use('TaggedField')}, ...] = ()")
         if struct is message.root:
             _methods(lines, names, message)
@@ -26,16 +25,22 @@ def emit_class(lines: Lines, names: ModuleNames, message: MessageSchema, struct:
         lines.add(f"{names.shared_default(struct, message)}: Final = {name}()", "", "")
 
 
-def _declaration(field: Field, names: ModuleNames, message: MessageSchema, struct: Struct) -> str:
+def _declare(
+    lines: Lines, field: Field, names: ModuleNames, message: MessageSchema, struct: Struct
+) -> None:
     if field.type == "records":
         names.use("Records")
     class_name = names.class_of(field.struct, message) if field.struct is not None else ""
     default = names.default(field, message)
-    if default == "[]":
-        default = "field(default_factory=list)"
-    elif default == f"{class_name}()":
-        default = f"field(default_factory={class_name})"
-    return f"{attribute(field)}: {annotation(field, class_name)} = {default}{_remark(field, struct)}"
+    opening = f"{field.attribute}: {annotation(field, class_name)} = "
+    remark = _remark(field, struct)
+    if default in ("[]", f"{class_name}()"):
+        factory = "list" if default == "[]" else class_name
+        lines.add_list(
+            f"{opening}field(", [f"default_factory={factory}"], f"){remark}", comma=False
+        )
+    else:
+        lines.add(f"{opening}{default}{remark}")
 
 
 def _remark(field: Field, struct: Struct) -> str:
@@ -51,6 +56,7 @@ def _remark(field: Field, struct: Struct) -> str:
 
 def _methods(lines: Lines, names: ModuleNames, message: MessageSchema) -> None:
     low, high = message.versions.lowest, message.versions.highest
+    unsupported = f"version != {low}" if low == high else f"not {low} <= version <= {high}"
     lines.add("")
     if message.key is not None:
         lines.add(f"KEY: ClassVar[int] = {message.key}")
@@ -60,27 +66,39 @@ def _methods(lines: Lines, names: ModuleNames, message: MessageSchema) -> None:
         f"FIRST_FLEXIBLE_VERSION: ClassVar[int | None] = {message.flexible_from}",
         "",
     )
-    supported = f"version != {low}" if low == high else f"not {low} <= version <= {high}"
+    _encode(lines, names, message, unsupported)
+    lines.add("")
+    _decode(lines, names, message, unsupported)
+
+
+def _encode(lines: Lines, names: ModuleNames, message: MessageSchema, unsupported: str) -> None:
     with lines.block("def encode(self, out: bytearray, version: int) -> None:"):
-        with lines.block(f"if {supported}:"):
-            lines.add(f"raise {names.use('unsupported')}(self, version)")
-        lines.add("item = self")
+        with lines.block(f"if {unsupported}:"):
+            lines.add(f"raise {names.use('version_refused')}(type(self), version)")
         with lines.block("try:"):
-            StructWriter(lines, names, message, message.root).body()
+            StructWriter(lines, names, message, message.root, item="self").body()
         with lines.block(f"except {names.use('WRITE_FAILURES')} as error:"):
             lines.add(f"raise {names.use('explain_refused')}(self, version, error) from error")
-    lines.add("", "@classmethod")
-    with lines.block("def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:"):
-        with lines.block(f"if {supported}:"):
-            lines.add(f"raise {names.use('unsupported')}(cls, version)")
+
+
+def _decode(lines: Lines, names: ModuleNames, message: MessageSchema, unsupported: str) -> None:
+    reader = StructReader(lines, names, message, message.root, item="message")
+    lines.add("@classmethod")
+    with lines.block(
+        "def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:"
+    ):
+        with lines.block(f"if {unsupported}:"):
+            lines.add(f"raise {names.use('version_refused')}(cls, version)")
         copied = names.buffer(message.root, message) == "bytes"
-        lines.add(f"data = {'bytes(view)' if copied else 'view'}", "start = at", "limit = len(data)", "item = _new(cls)")
+        lines.add(
+            "start = at", f"data = {'bytes(view)' if copied else 'view'}", "limit = len(data)"
+        )
+        lines.add("message = _new(cls)")
         with lines.block("try:"):
-            StructReader(lines, names, message, message.root).body()
+            reader.body()
             with lines.block("if at > limit:"):
                 lines.add(f"raise {names.use('past_end')}(at, limit)")
         with lines.block(f"except {names.use('READ_FAILURES')} as error:"):
-            lines.add(
-                f"raise {names.use('explain_malformed')}(cls, SCHEMA, view, start, version, error) from error"
-            )
-        lines.add("return item, at")
+            explain = names.use("explain_malformed")
+            lines.add(f"raise {explain}(cls, view, start, version, error) from error")
+        lines.add("return message, at")

@@ -1,142 +1,215 @@
-"""Writes the functions that write structs: straight-line code that appends to a bytearray."""
+"""Writes the code that writes a struct: straight lines that append to the bytearray `out`.
+
+A run of fixed-width fields is packed in one stroke together with the length `n` that follows it, and the count of
+tagged fields where that is zero. `n` is the compact length: one more than the true one, and 0 for null.
+"""
 
 from __future__ import annotations
 
-from codegen.messages.layout import condition, steps, Run
+from functools import partial
+
+from codegen.messages.layout import Run, Shape, Tags, arms, condition, shapes, steps
 from codegen.messages.lines import Lines
 from codegen.messages.module_names import ModuleNames
-from codegen.messages.names import attribute
-from codegen.messages.types import FIXED, is_fixed
-from millstream.protocol.schema import Field, MessageSchema, Struct, VersionRange
+from codegen.messages.types import FIXED
+from millstream.protocol.schema import Field, MessageSchema, Struct
 
 
 class StructWriter:
-    """Emits the code that writes `item`, one struct."""
+    """Emits the code that writes one struct, which the code calls `item`."""
 
-    def __init__(self, lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct) -> None:
+    def __init__(
+        self, lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct, *, item: str
+    ) -> None:
         self._lines = lines
         self._names = names
         self._message = message
         self._struct = struct
+        self._item = item
 
     def function(self) -> None:
         """`_write_<struct>(out, items, version)`: structs in a row, without their count."""
         name = self._names.class_of(self._struct, self._message)
-        with self._lines.block(
-            f"def {self._names.writer(self._struct, self._message)}"
-            f"(out: bytearray, items: Iterable[{name}], version: int) -> None:"
-        ):
-            with self._lines.block("for item in items:"):
-                self.body()
+        self._lines.add_list(
+            f"def {self._names.writer(self._struct, self._message)}(",
+            ["out: bytearray", f"items: Iterable[{name}]", "version: int"],
+            ") -> None:",
+        )
+        with self._lines.block(""), self._lines.block("for item in items:"):
+            self.body()
 
     def body(self) -> None:
         for step in steps(self._struct):
             if isinstance(step, Run):
-                self._run(step)
+                if isinstance(step.tail, Field):
+                    self._length(step.tail)
+                tests = arms(shapes(step, self._struct, self._message), self._struct.versions)
+                self._lines.choose(
+                    [(test, partial(self._shape, step, shape)) for test, shape in tests]
+                )
             else:
                 self._field(step)
-        self._tags()
 
-    def _run(self, run: Run) -> None:
-        """Fields that exist in the same versions share one pack; the others are guarded one group at a time."""
-        for shape_versions, present in _groups(run, self._struct):
-            codes = "".join(FIXED[field.type].code for field in present)
-            values = ", ".join(f"item.{attribute(field)}" for field in present)
-            missing = [field for field in run.fields if field not in present]
-            with _maybe(self._lines, shape_versions):
-                if present:
-                    self._lines.add(f"out += {self._names.struct(codes)}.pack({values})")
-                for field in missing:
-                    self._must_be_default(field)
+    def _shape(self, run: Run, shape: Shape) -> None:
+        values = [self._value_of(field) for field in shape.present]
+        codes = "".join(FIXED[field.type].code for field in shape.present)
+        if isinstance(run.tail, Tags):
+            self._with_tags(shape, codes, values)
+        elif not shape.prefix or _writes_own_length(run.tail):
+            self._pack(codes, values)
+        elif not shape.is_compact:
+            self._pack(shape.codes, [*values, "n" if shape.prefix == "b" else "n - 1"])
+        else:
+            self._with_compact_length(run.tail, codes, values)
+        for field in run.fields:
+            if field not in shape.present:
+                self.must_be_default(field)
+        if isinstance(run.tail, Field) and not any(v in run.tail.versions for v in shape.versions):
+            self.must_be_default(run.tail)
 
-    def _must_be_default(self, field: Field) -> None:
+    def _pack(self, codes: str, values: list[str]) -> None:
+        if codes == "B":
+            self._lines.add(f"out.append({values[0]})")
+        elif codes:
+            self._lines.add_list(f"out += {self._names.struct(codes)}.pack(", values, ")")
+
+    def _with_compact_length(self, tail: Field | None, codes: str, values: list[str]) -> None:
+        long = "write_string_length" if _is_string(tail) else "write_uvarint"
+        with self._lines.block("if n < 128:"):
+            self._pack(codes + "B", [*values, "n"])
+        with self._lines.block("else:"):
+            self._pack(codes, values)
+            self._lines.add(f"{self._names.use(long)}(out, n)")
+
+    def _with_tags(self, shape: Shape, codes: str, values: list[str]) -> None:
+        """The last run of the struct, and its tagged fields."""
+        known = [field for field in self._struct.fields if field.tag is not None]
+        tests = [self.differs(field) for field in known]
+        if not shape.prefix:
+            self._pack(codes, values)
+            for field in known:
+                self.must_be_default(field)
+            with self._lines.block(f"if {self._item}.unknown_tagged_fields:"):
+                self._lines.add(f"raise {self._names.use('tags_refused')}(version)")
+            return
+        tests.append(f"{self._item}.unknown_tagged_fields")
+        self._lines.add(*_or_chain(tests))
+        with self._lines.block(""):
+            self._pack(codes, values)
+            if known:
+                writer = self._names.tags_writer(self._struct, self._message)
+                self._lines.add(f"{writer}(out, {self._item}, version)")
+            else:
+                write = self._names.use("write_tagged_fields")
+                self._lines.add(f"{write}(out, (), {self._item}.unknown_tagged_fields)")
+        with self._lines.block("else:"):
+            if codes:
+                self._pack(codes + "x", values)
+            else:
+                self._lines.add("out.append(0)")
+
+    def must_be_default(self, field: Field) -> None:
+        """Refuses a value that the version has no field for, unless it may be dropped."""
         if field.ignorable:
             return
         refused = self._names.use("not_in_version")
-        with self._lines.block(f"if {differs(field, self._names, self._message)}:"):
-            self._lines.add(f'raise {refused}("{attribute(field)}", version)')
+        with self._lines.block(f"if {self.differs(field, exact=True)}:"):
+            self._lines.add(f'raise {refused}("{field.attribute}", version)')
+
+    def differs(self, field: Field, *, exact: bool = False) -> str:
+        """A test that a field has another value than its default. Not `exact`: a copy of a shared default counts."""
+        target = self._value_of(field)
+        default = self._names.default(field, self._message)
+        if default == "None":
+            return f"{target} is not None"
+        if default.startswith("_NO_"):
+            other_object = f"{target} is not {default}"
+            return f"{other_object} and {target} != {default}" if exact else other_object
+        if default == "True":
+            return f"not {target}"
+        if default == "False" or (default in ('""', "[]", "0", 'b""') and field.nullable is None):
+            return target
+        return f"{target} != {default}"
+
+    def _value_of(self, field: Field) -> str:
+        return f"{self._item}.{field.attribute}"
+
+    def _length(self, field: Field) -> None:
+        """Sets `n`, and `raw` for strings, for the field that ends a run."""
+        test = condition(field.versions, self._struct.versions)
+        if _is_single_struct(field):
+            if field.nullable is not None:
+                self._lines.add(f"n = -1 if {self._value_of(field)} is None else 1")
+        elif _writes_own_length(field):
+            return
+        elif test:
+            with self._lines.block(f"if {test}:"):
+                self._present_length(field)
+        else:
+            self._present_length(field)
+
+    def _present_length(self, field: Field) -> None:
+        target = self._value_of(field)
+        is_string = _is_string(field)
+        if _may_be_none(field):
+            with self._lines.block(f"if {target} is None:"):
+                self._refuse_null_outside(field)
+                if field.nullable is not None:
+                    self._lines.add(*(['raw = b""'] if is_string else []), "n = 0")
+            with self._lines.block("else:"):
+                self._true_length(target, is_string)
+        else:
+            self._true_length(target, is_string)
+
+    def _true_length(self, target: str, is_string: bool) -> None:
+        if is_string:
+            self._lines.add(f"raw = {target}.encode()", "n = len(raw) + 1")
+        else:
+            self._lines.add(f"n = len({target}) + 1")
+
+    def _refuse_null_outside(self, field: Field) -> None:
+        refuse = f'raise {self._names.use("must_not_be_null")}("{field.attribute}", version)'
+        if field.nullable is None:
+            self._lines.add(refuse)
+            return
+        test = condition(field.nullable, field.versions)
+        if test:
+            with self._lines.block(f"if not ({test}):"):
+                self._lines.add(refuse)
 
     def _field(self, field: Field) -> None:
+        """What stands behind the length."""
         test = condition(field.versions, self._struct.versions)
         if not test:
             self._nullable(field)
             return
         with self._lines.block(f"if {test}:"):
             self._nullable(field)
-        if not field.ignorable:
-            refused = self._names.use("not_in_version")
-            with self._lines.block(f"elif {differs(field, self._names, self._message)}:"):
-                self._lines.add(f'raise {refused}("{attribute(field)}", version)')
 
     def _nullable(self, field: Field) -> None:
-        target = f"item.{attribute(field)}"
-        optional = field.nullable is not None or (field.has_default and field.default is None)
-        if not optional:
-            self._value(field)
-            return
-        with self._lines.block(f"if {target} is None:"):
-            if field.nullable is None:
-                self._lines.add(f'raise {self._names.use("must_not_be_null")}("{attribute(field)}", version)')
-            else:
-                allowed = condition(field.nullable, field.versions)
-                if allowed:
-                    with self._lines.block(f"if not ({allowed}):"):
-                        refused = self._names.use("must_not_be_null")
-                        self._lines.add(f'raise {refused}("{attribute(field)}", version)')
-                self._per_encoding(field, self._null(field, True), self._null(field, False))
-        with self._lines.block("else:"):
-            self._value(field)
-
-    def _null(self, field: Field, compact: bool) -> str:
-        if field.struct is not None and not field.is_array:
-            return "out.append(255)"
-        if compact:
-            return "out.append(0)"
-        width = 2 if field.type == "string" and not field.is_array else 4
-        return "out += b\"" + "\\xff" * width + "\""
-
-    def _per_encoding(self, field: Field, new: str, old: str) -> None:
-        flexible = self._message.flexible_from
-        if field.legacy or flexible is None or flexible > field.versions.highest:
-            self._lines.add(old)
-        elif flexible <= field.versions.lowest or new == old:
-            self._lines.add(new)
+        if _is_string(field):
+            self._lines.add("out += raw")
+        elif _may_be_none(field) and field.nullable is not None:
+            with self._lines.block(f"if {self._value_of(field)} is not None:"):
+                self.value(field)
         else:
-            with self._lines.block(f"if version >= {flexible}:"):
-                self._lines.add(new)
-            with self._lines.block("else:"):
-                self._lines.add(old)
+            self.value(field)
 
-    def tagged_value(self, field: Field) -> None:
-        """A value that is not null, as a tagged field writes it."""
-        if field.struct is not None and not field.is_array and field.nullable is not None:
-            self._lines.add("out.append(1)")
-        self._value(field)
-
-    def _value(self, field: Field) -> None:
-        target = f"item.{attribute(field)}"
+    def value(self, field: Field) -> None:
+        """The field without its length; it is not null."""
+        target = self._value_of(field)
         use = self._names.use
-        if field.struct is not None and not field.is_array:
-            if field.nullable is not None and field.tag is None:
-                self._lines.add("out.append(1)")
-            self._lines.add(f"{self._names.writer(field.struct, self._message)}(out, ({target},), version)")
-            return
-        if field.type == "string" and not field.is_array:
-            self._per_encoding(
-                field, f"{use('write_compact_string')}(out, {target})", f"{use('write_string')}(out, {target})"
-            )
-            return
-        self._per_encoding(
-            field,
-            f"{use('write_length')}(out, len({target}))",
-            f"out += {self._names.struct('i')}.pack(len({target}))",
-        )
         if field.struct is not None:
-            self._lines.add(f"{self._names.writer(field.struct, self._message)}(out, {target}, version)")
+            writer = self._names.writer(field.struct, self._message)
+            self._lines.add(
+                f"{writer}(out, {target if field.is_array else f'({target},)'}, version)"
+            )
         elif field.is_array and field.type == "string":
-            self._strings(field, target)
+            self._by_encoding(field, "write_compact_strings", "write_strings", f"out, {target}")
         elif field.is_array and field.type == "uuid":
             self._lines.add(f"{use('write_uuids')}(out, {target})")
+        elif _writes_own_length(field):
+            self._by_encoding(field, "write_compact_int32s", "write_int32s", f"out, {target}")
         elif field.is_array:
             self._lines.add(f'{use("write_integers")}(out, {target}, "{FIXED[field.type].code}")')
         elif field.type == "records":
@@ -144,140 +217,60 @@ class StructWriter:
         else:
             self._lines.add(f"out += {target}")
 
-    def _strings(self, field: Field, target: str) -> None:
-        with self._lines.block(f"for text in {target}:"):
-            use = self._names.use
-            self._per_encoding(field, f"{use('write_compact_string')}(out, text)", f"{use('write_string')}(out, text)")
-
-    def _tags(self) -> None:
+    def _by_encoding(self, field: Field, compact: str, legacy: str, arguments: str) -> None:
         flexible = self._message.flexible_from
-        use = self._names.use
-        if flexible is None or flexible > self._struct.versions.highest:
-            with self._lines.block("if item.unknown_tagged_fields:"):
-                self._lines.add(f"raise {use('tags_refused')}(version)")
-            return
-        known = [field for field in self._struct.fields if field.tag is not None]
-        tests = [differs(field, self._names, self._message) for field in known]
-        tests.append("item.unknown_tagged_fields")
-        with self._lines.block(f"if {' or '.join(tests)}:"):
-            if known:
-                self._lines.add(f"{self._names.tags_writer(self._struct, self._message)}(out, item, version)")
-            elif flexible > self._struct.versions.lowest:
-                with self._lines.block(f"if version < {flexible}:"):
-                    self._lines.add(f"raise {use('tags_refused')}(version)")
-                self._lines.add(f"{use('write_tagged_fields')}(out, (), item.unknown_tagged_fields)")
-            else:
-                self._lines.add(f"{use('write_tagged_fields')}(out, (), item.unknown_tagged_fields)")
-        otherwise = f"elif version >= {flexible}:" if flexible > self._struct.versions.lowest else "else:"
-        with self._lines.block(otherwise):
-            self._lines.add("out.append(0)")
-
-
-class TagsWriter:
-    """Emits `_write_<struct>_tags(out, item, version)`, for structs that know tags."""
-
-    def __init__(self, lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct) -> None:
-        self._lines = lines
-        self._names = names
-        self._message = message
-        self._struct = struct
-
-    def function(self) -> None:
-        name = self._names.class_of(self._struct, self._message)
-        use = self._names.use
-        flexible = self._message.flexible_from or 0
-        with self._lines.block(
-            f"def {self._names.tags_writer(self._struct, self._message)}"
-            f"(target: bytearray, item: {name}, version: int) -> None:"
-        ):
-            self._lines.add(f"known: list[{use('TaggedField')}] = []")
-            for field in self._struct.fields:
-                if field.tag is not None:
-                    self._field(field)
-            if flexible > self._struct.versions.lowest:
-                with self._lines.block(f"if version < {flexible}:"):
-                    with self._lines.block("if item.unknown_tagged_fields:"):
-                        self._lines.add(f"raise {use('tags_refused')}(version)")
-                    self._lines.add("return")
-            self._lines.add(f"{use('write_tagged_fields')}(target, known, item.unknown_tagged_fields)")
-
-    def _field(self, field: Field) -> None:
-        test = condition(field.versions, self._struct.versions)
-        with self._lines.block(f"if {differs(field, self._names, self._message, exact=True)}:"):
-            if test:
-                with self._lines.block(f"if {test}:"):
-                    self._known(field)
-                if not field.ignorable:
-                    with self._lines.block("else:"):
-                        refused = self._names.use("not_in_version")
-                        self._lines.add(f'raise {refused}("{attribute(field)}", version)')
-            else:
-                self._known(field)
-
-    def _known(self, field: Field) -> None:
-        target = f"item.{attribute(field)}"
-        self._lines.add("out = bytearray()")
-        writer = StructWriter(self._lines, self._names, self._message, self._struct)
-        if is_fixed(field):
-            self._lines.add(f"out += {self._names.struct(FIXED[field.type].code)}.pack({target})")
-        elif field.nullable is None or (field.has_default and field.default is None):
-            writer.tagged_value(field)  # it differs from its default, so it is not null
+        if flexible is None or flexible > field.versions.highest:
+            self._lines.add(f"{self._names.use(legacy)}({arguments})")
+        elif flexible <= field.versions.lowest:
+            self._lines.add(f"{self._names.use(compact)}({arguments})")
         else:
-            with self._lines.block(f"if {target} is None:"):
-                self._lines.add("out.append(0)")
+            with self._lines.block(f"if version >= {flexible}:"):
+                self._lines.add(f"{self._names.use(compact)}({arguments})")
             with self._lines.block("else:"):
-                writer.tagged_value(field)
-        self._lines.add(f"known.append(TaggedField({field.tag}, bytes(out)))")
+                self._lines.add(f"{self._names.use(legacy)}({arguments})")
 
-
-def differs(field: Field, names: ModuleNames, message: MessageSchema, exact: bool = False) -> str:
-    """A test that a field has another value than its default. Not `exact`: identity decides for shared defaults."""
-    target = f"item.{attribute(field)}"
-    default = names.default(field, message)
-    if default == "None":
-        return f"{target} is not None"
-    if default.startswith("_NO_") and not exact:
-        return f"{target} is not {default}"
-    if default == "True":
-        return f"not {target}"
-    if default == "False" or (default in ('""', "[]", "0", 'b""') and field.nullable is None):
-        return target
-    return f"{target} != {default}"
-
-
-def _groups(run: Run, struct: Struct) -> list[tuple[str, tuple[Field, ...]]]:
-    """(opening line, fields) for each set of versions that have the same fields of a run, newest first."""
-    if not run.fields:
-        return []
-    found: list[tuple[VersionRange, tuple[Field, ...]]] = []
-    for version in reversed(list(struct.versions)):
-        present = tuple(field for field in run.fields if version in field.versions)
-        if found and found[-1][1] == present:
-            found[-1] = (VersionRange(version, found[-1][0].highest), present)
+    def tagged_value(self, field: Field) -> None:
+        """A value that is not null, length first, as a tagged field holds it."""
+        target = self._value_of(field)
+        use = self._names.use
+        if field.type in FIXED and not field.is_array:
+            self._lines.add(f"out += {self._names.struct(FIXED[field.type].code)}.pack({target})")
+            return
+        if _is_string(field):
+            self._lines.add(f"{use('write_compact_string')}(out, {target})")
+            return
+        if field.is_array and field.type == "int32":
+            self._lines.add(f"{use('write_compact_int32s')}(out, {target})")
+            return
+        if _is_single_struct(field):
+            if field.nullable is not None:
+                self._lines.add("out.append(1)")
         else:
-            found.append((VersionRange(version, version), present))
-    if len(found) == 1:
-        return [("", found[0][1])]
-    opened = []
-    keyword, remaining = "if", struct.versions
-    for versions, present in found:
-        test = condition(versions, remaining)
-        opened.append((f"{keyword} {test}:" if test else "else:", present))
-        remaining = VersionRange(remaining.lowest, max(remaining.lowest, versions.lowest - 1))
-        keyword = "elif"
-    return opened
+            self._lines.add(f"{use('write_uvarint')}(out, len({target}) + 1)")
+        self.value(field)
 
 
-class _maybe:  # noqa: N801 - reads as a statement
-    """A block where there is an opening line, nothing where there is none."""
+def _or_chain(tests: list[str]) -> list[str]:
+    line = f"if {' or '.join(tests)}:"
+    if len(line) < 80:
+        return [line]
+    return ["if (", f"    {tests[0]}", *(f"    or {test}" for test in tests[1:]), "):"]
 
-    def __init__(self, lines: Lines, opening: str) -> None:
-        self._block = lines.block(opening) if opening else None
 
-    def __enter__(self) -> None:
-        if self._block:
-            self._block.__enter__()
+def _is_string(field: Field | None) -> bool:
+    return field is not None and field.type == "string" and not field.is_array
 
-    def __exit__(self, *reason: object) -> None:
-        if self._block:
-            self._block.__exit__(None, None, None)
+
+def _is_single_struct(field: Field) -> bool:
+    return field.struct is not None and not field.is_array
+
+
+def _may_be_none(field: Field) -> bool:
+    return field.nullable is not None or (field.has_default and field.default is None)
+
+
+def _writes_own_length(field: Field | None) -> bool:
+    """Arrays of int32 that cannot be null: their count is packed with their elements."""
+    return (
+        field is not None and field.is_array and field.type == "int32" and not _may_be_none(field)
+    )

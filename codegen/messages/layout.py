@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from codegen.messages.types import FIXED, is_fixed
-from millstream.protocol.schema import Field, MessageSchema, Struct, VersionRange
+from millstream.protocol.schema import WIDTHS, Field, MessageSchema, Struct, VersionRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Shape:
     @property
     def width(self) -> int:
         prefix = {"": 0, "b": 1, "B": 1, "h": 2, "i": 4}[self.prefix]
-        return sum(FIXED[field.type].width for field in self.present) + prefix
+        return sum(WIDTHS[field.type] for field in self.present) + prefix
 
 
 def steps(struct: Struct) -> Iterator[Run | Field]:
@@ -106,3 +106,14 @@ def condition(versions: VersionRange, within: VersionRange) -> str:
     if low:
         return f"version >= {versions.lowest}"
     return f"version <= {versions.highest}" if high else ""
+
+
+def arms(found: list[Shape], within: VersionRange) -> list[tuple[str, Shape]]:
+    """(condition, shape) for an if / elif / else chain; the last condition is empty."""
+    tests = []
+    remaining = within
+    for shape in found:
+        tests.append((condition(shape.versions, remaining), shape))
+        lowest = remaining.lowest
+        remaining = VersionRange(lowest, max(lowest, shape.versions.lowest - 1))
+    return tests

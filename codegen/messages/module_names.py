@@ -7,47 +7,60 @@ its message's name.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from codegen.messages.names import constant, snake_case
-from codegen.messages.types import FIXED, default, is_value
-from millstream.protocol.schema import Field, MessageSchema, Struct
+from codegen.messages.names import constant
+from codegen.messages.types import default, is_value
+from millstream.protocol.schema import Field, MessageSchema, Struct, snake_case
 
-_SOURCES = {
-    "Buffer": "reading",
-    "LENIENT": "reading",
-    "READ_FAILURES": "reading",
-    "WRITE_FAILURES": "writing",
-    "past_end": "reading",
-    "count_refused": "reading",
-    "read_compact_strings": "reading",
-    "read_integers": "reading",
-    "read_length": "reading",
-    "read_string_length": "reading",
-    "read_strings": "reading",
-    "read_uuids": "reading",
-    "read_uvarint": "reading",
-    "null_refused": "reading",
-    "tag_refused": "reading",
-    "must_not_be_null": "writing",
-    "not_in_version": "writing",
-    "tags_refused": "writing",
-    "write_compact_string": "writing",
-    "write_integers": "writing",
-    "write_length": "writing",
-    "write_string": "writing",
-    "write_uuids": "writing",
-    "write_uvarint": "writing",
-    "TaggedField": "tagged_fields",
-    "read_tag_count": "tagged_fields",
-    "read_unknown_field": "tagged_fields",
-    "read_unknown_fields": "tagged_fields",
-    "write_tagged_fields": "tagged_fields",
-    "Records": "buffers",
-    "append_records": "buffers",
-    "explain_malformed": "diagnosis",
-    "explain_refused": "diagnosis",
-    "unsupported": "diagnosis",
+_PRIMITIVES: Final = {
+    "buffers": ("Records", "append_records"),
+    "diagnosis": ("explain_malformed", "explain_refused", "version_refused"),
+    "reading": (
+        "Buffer",
+        "COMPACT_INT32S",
+        "LENIENT",
+        "READ_FAILURES",
+        "count_refused",
+        "null_refused",
+        "past_end",
+        "read_compact_int32s",
+        "read_compact_int32s_or_null",
+        "read_compact_string",
+        "read_compact_string_or_null",
+        "read_compact_strings",
+        "read_integers",
+        "read_length",
+        "read_strings",
+        "read_uuids",
+        "read_uvarint",
+        "tag_refused",
+    ),
+    "tagged_fields": (
+        "TaggedField",
+        "read_tag_count",
+        "read_unknown_field",
+        "read_unknown_fields",
+        "write_tagged_fields",
+    ),
+    "writing": (
+        "WRITE_FAILURES",
+        "must_not_be_null",
+        "not_in_version",
+        "tags_refused",
+        "write_compact_int32s",
+        "write_compact_string",
+        "write_compact_strings",
+        "write_int32s",
+        "write_integers",
+        "write_string_length",
+        "write_strings",
+        "write_uuids",
+        "write_uvarint",
+    ),
 }
+"""What generated code may call, by the module of millstream.protocol that has it."""
+_SOURCES: Final = {name: module for module, names in _PRIMITIVES.items() for name in names}
 
 
 def structs_of(struct: Struct) -> Iterator[Struct]:
@@ -90,7 +103,11 @@ class ModuleNames:
 
     def is_frozen(self, struct: Struct) -> bool:
         """A small value used as a field: immutable, so that all messages can share its default."""
-        return struct in self._single and is_value(struct) and all(f.tag is None for f in struct.fields)
+        return (
+            struct in self._single
+            and is_value(struct)
+            and all(f.tag is None for f in struct.fields)
+        )
 
     def shared_default(self, struct: Struct, message: MessageSchema) -> str:
         return f"_NO_{constant(self.class_of(struct, message))}"
@@ -125,9 +142,9 @@ class ModuleNames:
         return "memoryview" if message.name in self._viewed else "bytes"
 
     def struct(self, codes: str) -> str:
-        """The constant of a `struct.Struct`, named by what it reads: `_I2Q` for one int32 and two int64."""
+        """The constant of a `struct.Struct`, named by what it holds: `_INT32_2INT64`."""
         if codes not in self._structs:
-            self._structs[codes] = "_S_" + _compressed(codes)
+            self._structs[codes] = "_" + _compressed(codes)
         return self._structs[codes]
 
     def structs(self) -> list[tuple[str, str]]:
@@ -144,17 +161,29 @@ class ModuleNames:
         return dict(sorted(found.items()))
 
 
-_LETTERS = {"?": "BOOL", "b": "INT8", "h": "INT16", "H": "UINT16", "i": "INT32", "I": "UINT32", "q": "INT64"}
-_LETTERS |= {"d": "FLOAT64", "16s": "UUID", "B": "BYTE"}
+_LETTERS: Final = {
+    "?": "BOOL",
+    "b": "INT8",
+    "h": "INT16",
+    "H": "UINT16",
+    "i": "INT32",
+    "I": "UINT32",
+    "q": "INT64",
+    "d": "FLOAT64",
+    "u": "UUID",
+    "B": "BYTE",
+    "x": "ZERO",
+}
 
 
 def _compressed(codes: str) -> str:
     """`ihqqq` to `INT32_INT16_3INT64`."""
     words: list[tuple[str, int]] = []
     for code in codes.replace("16s", "u"):
-        word = _LETTERS["16s" if code == "u" else code]
+        word = _LETTERS[code]
         if words and words[-1][0] == word:
             words[-1] = (word, words[-1][1] + 1)
         else:
             words.append((word, 1))
-    return "_".join(word if times == 1 else f"{times}{word}" for word, times in words)
+    name = "_".join(word if times == 1 else f"{times}{word}" for word, times in words)
+    return name if name[0].isalpha() else f"S{name}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from codegen.messages.classes import emit_class
-from codegen.messages.decoders import StructReader, TagsReader
-from codegen.messages.encoders import StructWriter, TagsWriter
+from codegen.messages.decoders import StructReader
+from codegen.messages.encoders import StructWriter
 from codegen.messages.lines import Lines
 from codegen.messages.module_names import ModuleNames, structs_of
 from codegen.messages.names import constant
+from codegen.messages.tag_sections import TagSections
 from millstream.protocol.schema import MessageSchema, Struct, parse_schemas
 
 
@@ -34,32 +35,39 @@ def render_module(table_name: str, table: str) -> str:
                 done.add(name)
                 _functions(functions, names, message, struct)
         _tag_functions(functions, names, message, message.root)
-    return _assemble(table_name, table, messages, names, body.text(), functions.text())
+    head = _head(table_name, messages, names, body.text() + functions.text())
+    tail = "\n\n".join([*_registries(messages), f'SCHEMA: Final = """\\\n{table}"""'])
+    return "\n".join([head, body.text(), functions.text() + tail, ""])
 
 
 def _functions(lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct) -> None:
-    StructReader(lines, names, message, struct).function()
+    StructReader(lines, names, message, struct, item="item").function()
     lines.add("", "")
-    StructWriter(lines, names, message, struct).function()
+    StructWriter(lines, names, message, struct, item="item").function()
     lines.add("", "")
     _tag_functions(lines, names, message, struct)
 
 
-def _tag_functions(lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct) -> None:
+def _tag_functions(
+    lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct
+) -> None:
     if any(field.tag is not None for field in struct.fields):
-        TagsReader(lines, names, message, struct).function()
+        sections = TagSections(lines, names, message, struct)
+        sections.reader()
         lines.add("", "")
-        TagsWriter(lines, names, message, struct).function()
+        sections.writer()
         lines.add("", "")
 
 
-def _assemble(
-    table_name: str, table: str, messages: list[MessageSchema], names: ModuleNames, classes: str, functions: str
-) -> str:
+def _head(table_name: str, messages: list[MessageSchema], names: ModuleNames, text: str) -> str:
+    """Docstring, imports and structs for the code in `text`."""
     head = Lines()
-    head.add(f'"""{_title(messages)}', "", f"Written by `make codegen` from codegen/schemas/{table_name}.txt.")
+    head.add(
+        f'"""{_title(messages)}',
+        "",
+        f"Written by `make codegen` from codegen/schemas/{table_name}.txt.",
+    )
     head.add('"""', "", "from __future__ import annotations", "")
-    text = classes + "\n" + functions
     if "Iterable[" in text:
         head.add("from collections.abc import Iterable")
     fields = ", field" if "field(default_factory" in text else ""
@@ -71,13 +79,12 @@ def _assemble(
     if model:
         head.add(f"from millstream.model import {', '.join(model)}")
     for module, imported in names.imports().items():
-        head.add(f"from millstream.protocol.{module} import {', '.join(imported)}")
+        head.add_import(f"millstream.protocol.{module}", imported)
     head.add("")
     for name, codes in names.structs():
         head.add(f'{name}: Final = Struct(">{codes}")')
     head.add("_new: Final = object.__new__", "", "")
-    tail = "\n\n".join([*_registries(messages), f'SCHEMA: Final = """\\\n{table}"""'])
-    return "\n".join([head.text(), classes, functions + tail, ""])
+    return head.text()
 
 
 def _registries(messages: list[MessageSchema]) -> list[str]:

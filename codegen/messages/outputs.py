@@ -14,6 +14,8 @@ SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
 def outputs(generated: Path) -> dict[Path, str]:
     """The modules of protocol/generated, whose directory is `generated`."""
     tables = {table.stem: table.read_text() for table in sorted(SCHEMAS.glob("*.txt"))}
-    modules = {generated / f"{name}.py": render_module(name, table) for name, table in tables.items()}
+    modules = {
+        generated / f"{name}.py": render_module(name, table) for name, table in tables.items()
+    }
     parsed = {name: parse_schemas(table) for name, table in tables.items()}
     return {**modules, generated / "api_keys.py": render_api_table(parsed)}

@@ -5,36 +5,33 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
-from millstream.protocol.schema import Field, Struct
+from millstream.protocol.schema import WIDTHS, Field, Struct
 
 
 class Fixed(NamedTuple):
+    """A type of fixed width: its code in `struct`, its annotation and the expression of its zero."""
+
     code: str
-    width: int
     annotation: str
     zero: str
 
 
 FIXED: Final = {
-    "bool": Fixed("?", 1, "bool", "False"),
-    "int8": Fixed("b", 1, "int", "0"),
-    "int16": Fixed("h", 2, "int", "0"),
-    "uint16": Fixed("H", 2, "int", "0"),
-    "int32": Fixed("i", 4, "int", "0"),
-    "uint32": Fixed("I", 4, "int", "0"),
-    "int64": Fixed("q", 8, "int", "0"),
-    "float64": Fixed("d", 8, "float", "0.0"),
-    "uuid": Fixed("16s", 16, "Uuid", "ZERO_UUID"),
+    "bool": Fixed("?", "bool", "False"),
+    "int8": Fixed("b", "int", "0"),
+    "int16": Fixed("h", "int", "0"),
+    "uint16": Fixed("H", "int", "0"),
+    "int32": Fixed("i", "int", "0"),
+    "uint32": Fixed("I", "int", "0"),
+    "int64": Fixed("q", "int", "0"),
+    "float64": Fixed("d", "float", "0.0"),
+    "uuid": Fixed("16s", "Uuid", "ZERO_UUID"),
 }
 _SIZED: Final = {"string": ("str", '""'), "bytes": ("bytes", 'b""'), "records": ("Records", 'b""')}
 
 
 def is_fixed(field: Field) -> bool:
     return field.type in FIXED and not field.is_array
-
-
-def is_single_struct(field: Field) -> bool:
-    return field.struct is not None and not field.is_array
 
 
 def is_value(struct: Struct) -> bool:
@@ -79,9 +76,13 @@ def smallest_size(field: Field, version: int, flexible: bool) -> int:
     if field.is_array:
         return 1 if compact else 4
     if field.type in FIXED:
-        return FIXED[field.type].width
+        return WIDTHS[field.type]
     if field.struct is not None:
-        return 1 if field.nullable and version in field.nullable else struct_size(field.struct, version, flexible)
+        return (
+            1
+            if field.nullable and version in field.nullable
+            else struct_size(field.struct, version, flexible)
+        )
     if field.type == "string":
         return 1 if compact else 2
     return 1 if compact else 4

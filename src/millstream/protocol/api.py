@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import ClassVar, Final, NamedTuple, Protocol, Self, cast
 
 from millstream.protocol.generated.api_keys import (
-    API_MESSAGES,
+    API_MODULES,
     API_VERSIONS,
     BROKER_APIS,
     CONTROLLER_APIS,
@@ -70,14 +70,12 @@ VERSIONS: Final[Mapping[ApiKey, ApiVersionRange]] = MappingProxyType(
 
 @cache
 def request_class(key: ApiKey) -> type[Message]:
-    module, name, _ = API_MESSAGES[key]
-    return _message_class(module, name)
+    return _message_class(key, "Request")
 
 
 @cache
 def response_class(key: ApiKey) -> type[Message]:
-    module, _, name = API_MESSAGES[key]
-    return _message_class(module, name)
+    return _message_class(key, "Response")
 
 
 def request_header_version(key: ApiKey, version: int) -> int:
@@ -91,6 +89,7 @@ def response_header_version(key: ApiKey, version: int) -> int:
     return 1 if VERSIONS[key].is_flexible(version) else 0
 
 
-def _message_class(module: str, name: str) -> type[Message]:
+def _message_class(key: ApiKey, suffix: str) -> type[Message]:
+    module, name = API_MODULES[key]
     loaded = import_module(f"millstream.protocol.generated.{module}")
-    return cast(type[Message], getattr(loaded, name))
+    return cast("type[Message]", getattr(loaded, name + suffix))

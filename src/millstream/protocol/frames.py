@@ -47,7 +47,9 @@ def encode_request(
     return _finish(out)
 
 
-def encode_response(key: ApiKey, version: int, correlation_id: int, message: Message) -> list[Piece]:
+def encode_response(
+    key: ApiKey, version: int, correlation_id: int, message: Message
+) -> list[Piece]:
     """The frame of a response, size prefix included. Raises EncodeError and UnsupportedVersion."""
     out = FrameBuffer(bytes(_SIZE.size))
     ResponseHeader(correlation_id).encode(out, response_header_version(key, version))
@@ -89,7 +91,9 @@ def decode_request(frame: memoryview) -> tuple[RequestHeader, Message]:
     return header, message
 
 
-def decode_response_header(key: ApiKey, version: int, frame: memoryview) -> tuple[ResponseHeader, int]:
+def decode_response_header(
+    key: ApiKey, version: int, frame: memoryview
+) -> tuple[ResponseHeader, int]:
     """The header of a response without its size prefix, and where the body starts. Raises MalformedMessage."""
     return ResponseHeader.decode(frame, 0, response_header_version(key, version))
 

@@ -10,8 +10,8 @@ Must not know messages, versions or schemas.
 from __future__ import annotations
 
 import codecs
+import struct
 from struct import Struct, unpack_from
-from struct import error as StructError
 from typing import Final
 
 from millstream.model import Uuid
@@ -28,11 +28,15 @@ INT16: Final = Struct(">h")
 INT32: Final = Struct(">i")
 
 
+COMPACT_INT32S: Final = tuple(Struct(f">x{max(0, n - 1)}i").unpack_from for n in range(17))
+"""By the byte of a compact count: unpacks that byte, thrown away, and the elements."""
+
+
 class BrokenField(Exception):
     """The field being read cannot be what its bytes say. The message's decoder adds where."""
 
 
-READ_FAILURES: Final = (BrokenField, IndexError, StructError)
+READ_FAILURES: Final = (BrokenField, IndexError, struct.error)
 """What a decoder meets when bytes are missing or wrong."""
 
 
@@ -71,12 +75,34 @@ def read_length(data: Buffer, at: int) -> tuple[int, int]:
     return (value - 1 if value <= 0x80000000 else -1), at
 
 
-def read_string_length(data: Buffer, at: int) -> tuple[int, int]:
-    """A compact string's length in bytes; negative means null."""
+def read_compact_string(data: Buffer, at: int) -> tuple[str, int]:
+    """Any compact string; generated code reads short ones in line."""
+    text, at = read_compact_string_or_null(data, at)
+    if text is None:
+        raise null_refused()
+    return text, at
+
+
+def read_compact_string_or_null(data: Buffer, at: int) -> tuple[str | None, int]:
     length, at = read_length(data, at)
+    if length < 0:
+        return None, at
     if length > STRING_BYTES_MAX:
         raise BrokenField(f"a string of {length} bytes is longer than {STRING_BYTES_MAX}")
-    return length, at
+    if length > len(data) - at:
+        raise past_end(at + length, len(data))
+    return str(data[at : at + length], "utf-8", LENIENT), at + length
+
+
+def read_compact_int32s(data: Buffer, at: int) -> tuple[list[int], int]:
+    """Any compact array of int32; generated code reads short ones in line."""
+    count, at = read_length(data, at)
+    return read_integers(data, at, count, "i", 4)
+
+
+def read_compact_int32s_or_null(data: Buffer, at: int) -> tuple[list[int] | None, int]:
+    count, at = read_length(data, at)
+    return (None, at) if count < 0 else read_integers(data, at, count, "i", 4)
 
 
 def null_refused() -> BrokenField:
@@ -98,7 +124,9 @@ def past_end(at: int, limit: int) -> BrokenField:
     return BrokenField(f"{at - limit} bytes are missing at the end")
 
 
-def read_integers(data: Buffer, at: int, count: int, code: str, width: int) -> tuple[list[int], int]:
+def read_integers(
+    data: Buffer, at: int, count: int, code: str, width: int
+) -> tuple[list[int], int]:
     """`count` big-endian integers of struct type `code`, `width` bytes each."""
     size = count * width
     if not 0 <= size <= len(data) - at:
@@ -133,9 +161,6 @@ def read_compact_strings(data: Buffer, at: int, count: int) -> tuple[list[str], 
         raise count_refused(count, len(data) - at)
     strings = []
     for _ in range(count):
-        length, at = read_string_length(data, at)
-        if length < 0:
-            raise null_refused()
-        at += length
-        strings.append(str(data[at - length : at], "utf-8", LENIENT))
+        text, at = read_compact_string(data, at)
+        strings.append(text)
     return strings, at

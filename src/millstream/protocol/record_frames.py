@@ -12,10 +12,20 @@ from typing import Final, TypeVar
 
 from millstream.errors import MalformedMessage
 from millstream.protocol.api import Message
-from millstream.protocol.generated.group_records import GROUP_KEYS, GROUP_VALUES, GroupKey, GroupValue
+from millstream.protocol.generated.group_records import (
+    GROUP_KEYS,
+    GROUP_VALUES,
+    GroupKey,
+    GroupValue,
+)
 from millstream.protocol.generated.metadata_records import METADATA_RECORDS, MetadataRecord
 from millstream.protocol.generated.remote_log_records import REMOTE_LOG_RECORDS, RemoteLogRecord
-from millstream.protocol.generated.share_records import SHARE_KEYS, SHARE_VALUES, ShareKey, ShareValue
+from millstream.protocol.generated.share_records import (
+    SHARE_KEYS,
+    SHARE_VALUES,
+    ShareKey,
+    ShareValue,
+)
 from millstream.protocol.generated.transaction_records import (
     TRANSACTION_KEYS,
     TRANSACTION_VALUES,
@@ -38,7 +48,12 @@ class UnknownRecordType(MalformedMessage):
     """A record of a type this release does not know; `record_type` says which."""
 
     def __init__(self, kind: str, record_type: int) -> None:
-        super().__init__(f"no {kind} record has type {record_type}", message=f"{kind} record", field="type", offset=0)
+        super().__init__(
+            f"no {kind} record has type {record_type}",
+            message=f"{kind} record",
+            field="type",
+            offset=0,
+        )
         self.record_type = record_type
 
 
@@ -102,7 +117,9 @@ def decode_versioned(kind: type[AnyMessage], data: Buffer) -> AnyMessage:
     """The message behind an int16 version; bytes behind it are ignored. Raises MalformedMessage, UnsupportedVersion."""
     view = memoryview(data)
     if len(view) < _INT16.size:
-        raise MalformedMessage("the version is missing", message=kind.__name__, field="version", offset=0)
+        raise MalformedMessage(
+            "the version is missing", message=kind.__name__, field="version", offset=0
+        )
     (version,) = _INT16.unpack_from(view)
     message, _ = kind.decode(view, _INT16.size, version)
     return message
@@ -117,7 +134,9 @@ def _decode_keyed(
 ) -> tuple[AnyKey, AnyValue | None]:
     view = memoryview(key)
     if len(view) < _INT16.size:
-        raise MalformedMessage("the record type is missing", message=f"{kind} record", field="type", offset=0)
+        raise MalformedMessage(
+            "the record type is missing", message=f"{kind} record", field="type", offset=0
+        )
     (record_type,) = _INT16.unpack_from(view)
     if record_type not in keys:
         raise UnknownRecordType(kind, record_type)
@@ -159,7 +178,10 @@ def _read_frame_header(view: memoryview, kind: str) -> tuple[int, int, int, int]
             number, at = read_uvarint(view, at)
         except READ_FAILURES as error:
             raise MalformedMessage(
-                str(error) or "the bytes end here", message=f"{kind} record", field=field, offset=start
+                str(error) or "the bytes end here",
+                message=f"{kind} record",
+                field=field,
+                offset=start,
             ) from error
         numbers.append(number)
     frame_version, record_type, version = numbers

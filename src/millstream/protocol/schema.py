@@ -24,18 +24,46 @@ The fields of a struct stand indented below the first field that uses it. `#` st
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-SCALARS: Final = frozenset(
-    "bool int8 int16 uint16 int32 uint32 int64 float64 uuid string bytes records".split()
-)
+INTEGERS: Final = {
+    "int8": range(-(1 << 7), 1 << 7),
+    "int16": range(-(1 << 15), 1 << 15),
+    "uint16": range(1 << 16),
+    "int32": range(-(1 << 31), 1 << 31),
+    "uint32": range(1 << 32),
+    "int64": range(-(1 << 63), 1 << 63),
+}
+WIDTHS: Final = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "float64": 8,
+    "uuid": 16,
+}
+"""Bytes of the types of fixed width."""
+SCALARS: Final = frozenset({*WIDTHS, "string", "bytes", "records"})
+_SPELLING: Final = {"kRaft": "kraft", "KRaft": "Kraft", "enable2Pc": "enable_2pc"}
 Default = int | float | str | bool | None
 
 
 class SchemaError(ValueError):
     """A table that does not follow the notation; names the line."""
+
+
+def snake_case(name: str) -> str:
+    """`logStartOffset` to `log_start_offset`."""
+    for kafka, ours in _SPELLING.items():
+        name = name.replace(kafka, ours)
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
+    return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name).lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +101,15 @@ class Field:
     ignorable: bool
     legacy: bool
     struct: Struct | None
+
+    @property
+    def attribute(self) -> str:
+        """Its name in the dataclass."""
+        return snake_case(self.name)
+
+    @property
+    def is_single_struct(self) -> bool:
+        return self.struct is not None and not self.is_array
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +235,9 @@ class _Resolver:
             if line.element in SCALARS:
                 continue
             if line.element not in self._members:
-                raise SchemaError(f"type {line.type} of field {line.name} is neither scalar nor defined")
+                raise SchemaError(
+                    f"type {line.type} of field {line.name} is neither scalar nor defined"
+                )
             used = self._versions_of(line, parent)
             known = self._usage.get(line.element)
             self._usage[line.element] = used if known is None else known.union(used)
@@ -215,7 +254,11 @@ class _Resolver:
         options = dict(word.partition("=")[::2] for word in line.words)
         nullable = None
         if "nullable" in options:
-            nullable = parse_range(options["nullable"], self._versions) if options["nullable"] else versions
+            nullable = (
+                parse_range(options["nullable"], self._versions)
+                if options["nullable"]
+                else versions
+            )
         return Field(
             name=line.name,
             type=line.element,

@@ -28,16 +28,16 @@ def read_tag_count(data: Buffer, at: int) -> tuple[int, int]:
     if count > INT32_MAX:
         return 0, at
     if 2 * count > len(data) - at:
-        raise BrokenField(f"{count} tagged fields do not fit in the {len(data) - at} bytes that remain")
+        raise BrokenField(
+            f"{count} tagged fields do not fit in the {len(data) - at} bytes that remain"
+        )
     return count, at
 
 
 def read_unknown_field(data: Buffer, at: int, tag: int, size: int) -> tuple[TaggedField, int]:
     """The value of a tag the struct does not know."""
     if size > len(data) - at:
-        raise BrokenField(
-            f"tag {tag} claims {size} bytes, {max(0, len(data) - at)} remain"
-        )
+        raise BrokenField(f"tag {tag} claims {size} bytes, {max(0, len(data) - at)} remain")
     return TaggedField(tag, bytes(data[at : at + size])), at + size
 
 
@@ -62,7 +62,9 @@ def write_tagged_fields(
     previous = -1
     for tag, data in fields:
         if tag <= previous:
-            raise EncodeError(f"tag {tag} occurs twice; unknown tagged fields need tags of their own")
+            raise EncodeError(
+                f"tag {tag} occurs twice; unknown tagged fields need tags of their own"
+            )
         previous = tag
         write_uvarint(out, tag)
         write_uvarint(out, len(data))

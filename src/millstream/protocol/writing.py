@@ -6,9 +6,9 @@ the message: throw it away. Must not know messages or schemas.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from struct import Struct, pack
-from struct import error as StructError
 from typing import Final
 
 from millstream.errors import EncodeError
@@ -17,9 +17,16 @@ from millstream.model import Uuid
 STRING_BYTES_MAX: Final = 0x7FFF
 
 INT16: Final = Struct(">h")
-INT32: Final = Struct(">i")
+_COMPACT_INT32S: Final = tuple(Struct(f">B{count}i").pack for count in range(16))
 
-WRITE_FAILURES: Final = (StructError, TypeError, AttributeError, ValueError, OverflowError)
+WRITE_FAILURES: Final = (
+    EncodeError,
+    struct.error,
+    TypeError,
+    AttributeError,
+    ValueError,
+    OverflowError,
+)
 """What an encoder meets when a value is not of its field's type or does not fit."""
 
 
@@ -30,26 +37,48 @@ def write_uvarint(out: bytearray, value: int) -> None:
     out.append(value)
 
 
-def write_length(out: bytearray, length: int) -> None:
-    """The compact length of bytes, records or an array that is not null."""
-    write_uvarint(out, length + 1)
+def write_string_length(out: bytearray, compact_length: int) -> None:
+    """A compact string's length, given as one more than its bytes; generated code writes short ones in line."""
+    if compact_length > STRING_BYTES_MAX + 1:
+        raise string_refused(compact_length - 1)
+    write_uvarint(out, compact_length)
 
 
 def write_compact_string(out: bytearray, text: str) -> None:
     raw = text.encode()
-    if len(raw) > STRING_BYTES_MAX:
-        raise EncodeError(f"a string of {len(raw)} bytes is longer than {STRING_BYTES_MAX}")
-    write_uvarint(out, len(raw) + 1)
+    write_string_length(out, len(raw) + 1)
     out += raw
 
 
-def write_string(out: bytearray, text: str) -> None:
-    """int16 length, UTF-8."""
-    raw = text.encode()
-    if len(raw) > STRING_BYTES_MAX:
-        raise EncodeError(f"a string of {len(raw)} bytes is longer than {STRING_BYTES_MAX}")
-    out += INT16.pack(len(raw))
-    out += raw
+def write_compact_strings(out: bytearray, texts: Sequence[str]) -> None:
+    for text in texts:
+        write_compact_string(out, text)
+
+
+def write_strings(out: bytearray, texts: Sequence[str]) -> None:
+    """Each with an int16 length."""
+    for text in texts:
+        raw = text.encode()
+        if len(raw) > STRING_BYTES_MAX:
+            raise string_refused(len(raw))
+        out += INT16.pack(len(raw))
+        out += raw
+
+
+def write_compact_int32s(out: bytearray, values: Sequence[int]) -> None:
+    """Count and elements."""
+    count = len(values)
+    if count < len(_COMPACT_INT32S):
+        out += _COMPACT_INT32S[count](count + 1, *values)
+    else:
+        write_uvarint(out, count + 1)
+        out += pack(f">{count}i", *values)
+
+
+def write_int32s(out: bytearray, values: Sequence[int]) -> None:
+    """int32 count and elements."""
+    count = len(values)
+    out += pack(f">i{count}i", count, *values)
 
 
 def write_integers(out: bytearray, values: Sequence[int], code: str) -> None:
@@ -61,6 +90,10 @@ def write_uuids(out: bytearray, values: Sequence[Uuid]) -> None:
         if len(value) != 16:
             raise EncodeError(f"a uuid has 16 bytes, this one {len(value)}")
         out += value
+
+
+def string_refused(length: int) -> EncodeError:
+    return EncodeError(f"a string of {length} bytes is longer than {STRING_BYTES_MAX}")
 
 
 def must_not_be_null(field: str, version: int) -> EncodeError:

@@ -10,20 +10,40 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    not_in_version,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT64_INT16: Final = Struct(">qh")
-_S_INT64_INT16_BOOL: Final = Struct(">qh?")
-_S_INT64_INT16_BOOL_BYTE: Final = Struct(">qh?B")
-_S_INT64_INT16_BYTE: Final = Struct(">qhB")
-_S_INT64_INT16_INT32: Final = Struct(">qhi")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_INT64_INT16: Final = Struct(">qh")
+_INT64_INT16_BOOL: Final = Struct(">qh?")
+_INT64_INT16_BOOL_BYTE: Final = Struct(">qh?B")
+_INT64_INT16_BYTE: Final = Struct(">qhB")
+_INT64_INT16_INT32: Final = Struct(">qhi")
 _new: Final = object.__new__
 
 
@@ -60,120 +80,147 @@ class AddPartitionsToTxnRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 4:
-                write_length(out, len(item.transactions))
-                _write_add_partitions_to_txn_transaction(out, item.transactions, version)
-            elif item.transactions:
-                raise not_in_version("transactions", version)
-            if version <= 3:
-                if version >= 3:
-                    write_compact_string(out, item.v3_and_below_transactional_id)
-                else:
-                    write_string(out, item.v3_and_below_transactional_id)
-            elif item.v3_and_below_transactional_id:
-                raise not_in_version("v3_and_below_transactional_id", version)
+                n = len(self.transactions) + 1
             if version >= 4:
-                if item.v3_and_below_producer_id:
-                    raise not_in_version("v3_and_below_producer_id", version)
-                if item.v3_and_below_producer_epoch:
-                    raise not_in_version("v3_and_below_producer_epoch", version)
-            else:
-                out += _S_INT64_INT16.pack(item.v3_and_below_producer_id, item.v3_and_below_producer_epoch)
-            if version <= 3:
-                if version >= 3:
-                    write_length(out, len(item.v3_and_below_topics))
+                if n < 128:
+                    out.append(n)
                 else:
-                    out += _S_INT32.pack(len(item.v3_and_below_topics))
-                _write_add_partitions_to_txn_topic(out, item.v3_and_below_topics, version)
-            elif item.v3_and_below_topics:
-                raise not_in_version("v3_and_below_topics", version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                    write_uvarint(out, n)
+            elif self.transactions:
+                raise not_in_version("transactions", version)
+            if version >= 4:
+                _write_add_partitions_to_txn_transaction(out, self.transactions, version)
+            if version <= 3:
+                raw = self.v3_and_below_transactional_id.encode()
+                n = len(raw) + 1
+            if version >= 4:
+                if self.v3_and_below_transactional_id:
+                    raise not_in_version("v3_and_below_transactional_id", version)
             elif version >= 3:
-                out.append(0)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            if version <= 3:
+                out += raw
+            if version <= 3:
+                n = len(self.v3_and_below_topics) + 1
+            if version >= 4:
+                if self.v3_and_below_producer_id:
+                    raise not_in_version("v3_and_below_producer_id", version)
+                if self.v3_and_below_producer_epoch:
+                    raise not_in_version("v3_and_below_producer_epoch", version)
+                if self.v3_and_below_topics:
+                    raise not_in_version("v3_and_below_topics", version)
+            elif version >= 3:
+                if n < 128:
+                    out += _INT64_INT16_BYTE.pack(
+                        self.v3_and_below_producer_id, self.v3_and_below_producer_epoch, n
+                    )
+                else:
+                    out += _INT64_INT16.pack(
+                        self.v3_and_below_producer_id, self.v3_and_below_producer_epoch
+                    )
+                    write_uvarint(out, n)
+            else:
+                out += _INT64_INT16_INT32.pack(
+                    self.v3_and_below_producer_id, self.v3_and_below_producer_epoch, n - 1
+                )
+            if version <= 3:
+                _write_add_partitions_to_txn_topic(out, self.v3_and_below_topics, version)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.transactions = []
             if version >= 4:
                 if not 0 <= n * 14 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.transactions, at = _read_add_partitions_to_txn_transaction(data, at, version, n)
-            else:
-                item.transactions = []
+                message.transactions, at = _read_add_partitions_to_txn_transaction(data, at, version, n)
             if version >= 4:
-                pass
+                message.v3_and_below_transactional_id = ""
             elif version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.v3_and_below_transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.v3_and_below_transactional_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if version <= 3:
                 if n < 0:
                     raise null_refused()
+                message.v3_and_below_transactional_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.v3_and_below_transactional_id = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.v3_and_below_transactional_id = ""
             if version >= 4:
-                item.v3_and_below_producer_id = 0
-                item.v3_and_below_producer_epoch = 0
+                message.v3_and_below_producer_id = 0
+                message.v3_and_below_producer_epoch = 0
+                message.v3_and_below_topics = []
             elif version >= 3:
-                item.v3_and_below_producer_id, item.v3_and_below_producer_epoch, n = _S_INT64_INT16_BYTE.unpack_from(data, at)
-                at += 11
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.v3_and_below_producer_id,
+                    message.v3_and_below_producer_epoch,
+                    n,
+                ) = _INT64_INT16_BYTE.unpack_from(data, at)
+                at += 10
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.v3_and_below_producer_id, item.v3_and_below_producer_epoch, n = _S_INT64_INT16_INT32.unpack_from(data, at)
+                (
+                    message.v3_and_below_producer_id,
+                    message.v3_and_below_producer_epoch,
+                    n,
+                ) = _INT64_INT16_INT32.unpack_from(data, at)
                 at += 14
             if version <= 3:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.v3_and_below_topics, at = _read_add_partitions_to_txn_topic(data, at, version, n)
-            else:
-                item.v3_and_below_topics = []
+                message.v3_and_below_topics, at = _read_add_partitions_to_txn_topic(data, at, version, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -202,7 +249,9 @@ class AddPartitionsToTxnResponse:
     throttle_time_ms: int = 0
     error_code: int = 0  # 4+
     results_by_transaction: list[AddPartitionsToTxnResult] = field(default_factory=list)  # 4+
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)  # 0-3
+    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = field(
+        default_factory=list
+    )  # 0-3
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 24
@@ -212,123 +261,138 @@ class AddPartitionsToTxnResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 4:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            else:
-                out += _S_INT32.pack(item.throttle_time_ms)
+                n = len(self.results_by_transaction) + 1
             if version >= 4:
-                write_length(out, len(item.results_by_transaction))
-                _write_add_partitions_to_txn_result(out, item.results_by_transaction, version)
-            elif item.results_by_transaction:
-                raise not_in_version("results_by_transaction", version)
-            if version <= 3:
-                if version >= 3:
-                    write_length(out, len(item.results_by_topic_v3_and_below))
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
                 else:
-                    out += _S_INT32.pack(len(item.results_by_topic_v3_and_below))
-                _write_add_partitions_to_txn_topic_result(out, item.results_by_topic_v3_and_below, version)
-            elif item.results_by_topic_v3_and_below:
-                raise not_in_version("results_by_topic_v3_and_below", version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                if self.results_by_transaction:
+                    raise not_in_version("results_by_transaction", version)
+            if version >= 4:
+                _write_add_partitions_to_txn_result(out, self.results_by_transaction, version)
+            if version <= 3:
+                n = len(self.results_by_topic_v3_and_below) + 1
+            if version >= 4:
+                if self.results_by_topic_v3_and_below:
+                    raise not_in_version("results_by_topic_v3_and_below", version)
             elif version >= 3:
-                out.append(0)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            if version <= 3:
+                _write_add_partitions_to_txn_topic_result(out, self.results_by_topic_v3_and_below, version)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (item.throttle_time_ms,) = _S_INT32.unpack_from(data, at)
+                (message.throttle_time_ms,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.error_code = 0
+                message.error_code = 0
+                message.results_by_transaction = []
             if version >= 4:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.results_by_transaction, at = _read_add_partitions_to_txn_result(data, at, version, n)
-            else:
-                item.results_by_transaction = []
+                message.results_by_transaction, at = _read_add_partitions_to_txn_result(data, at, version, n)
             if version >= 4:
-                pass
+                message.results_by_topic_v3_and_below = []
             elif version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if version <= 3:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.results_by_topic_v3_and_below, at = _read_add_partitions_to_txn_topic_result(data, at, version, n)
-            else:
-                item.results_by_topic_v3_and_below = []
+                message.results_by_topic_v3_and_below, at = _read_add_partitions_to_txn_topic_result(data, at, version, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_add_partitions_to_txn_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
+def _read_add_partitions_to_txn_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AddPartitionsToTxnTopic], int]:
     items: list[AddPartitionsToTxnTopic] = []
     for _ in range(count):
         item = _new(AddPartitionsToTxnTopic)
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.partitions = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.partitions, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_integers(data, at, n, "i", 4)
         if version >= 3:
             tags = data[at]
             at += 1
@@ -341,46 +405,58 @@ def _read_add_partitions_to_txn_topic(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_add_partitions_to_txn_topic(out: bytearray, items: Iterable[AddPartitionsToTxnTopic], version: int) -> None:
+def _write_add_partitions_to_txn_topic(
+    out: bytearray, items: Iterable[AddPartitionsToTxnTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 3:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 3:
-            write_length(out, len(item.partitions))
+            write_compact_int32s(out, item.partitions)
         else:
-            out += _S_INT32.pack(len(item.partitions))
-        write_integers(out, item.partitions, "i")
-        if item.unknown_tagged_fields:
-            if version < 3:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
+            write_int32s(out, item.partitions)
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_add_partitions_to_txn_transaction(data: bytes, at: int, version: int, count: int) -> tuple[list[AddPartitionsToTxnTransaction], int]:
-    limit = len(data)
+def _read_add_partitions_to_txn_transaction(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AddPartitionsToTxnTransaction], int]:
     items: list[AddPartitionsToTxnTransaction] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AddPartitionsToTxnTransaction)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.transactional_id, at = read_compact_string(data, at)
+        (
+            item.producer_id,
+            item.producer_epoch,
+            item.verify_only,
+            n,
+        ) = _INT64_INT16_BOOL_BYTE.unpack_from(data, at)
+        at += 11
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
-        item.producer_id, item.producer_epoch, item.verify_only, n = _S_INT64_INT16_BOOL_BYTE.unpack_from(data, at)
-        at += 12
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_add_partitions_to_txn_topic(data, at, version, n)
@@ -393,11 +469,25 @@ def _read_add_partitions_to_txn_transaction(data: bytes, at: int, version: int, 
     return items, at
 
 
-def _write_add_partitions_to_txn_transaction(out: bytearray, items: Iterable[AddPartitionsToTxnTransaction], version: int) -> None:
+def _write_add_partitions_to_txn_transaction(
+    out: bytearray, items: Iterable[AddPartitionsToTxnTransaction], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.transactional_id)
-        out += _S_INT64_INT16_BOOL.pack(item.producer_id, item.producer_epoch, item.verify_only)
-        write_length(out, len(item.topics))
+        raw = item.transactional_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topics) + 1
+        if n < 128:
+            out += _INT64_INT16_BOOL_BYTE.pack(
+                item.producer_id, item.producer_epoch, item.verify_only, n
+            )
+        else:
+            out += _INT64_INT16_BOOL.pack(item.producer_id, item.producer_epoch, item.verify_only)
+            write_uvarint(out, n)
         _write_add_partitions_to_txn_topic(out, item.topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -405,15 +495,21 @@ def _write_add_partitions_to_txn_transaction(out: bytearray, items: Iterable[Add
             out.append(0)
 
 
-def _read_add_partitions_to_txn_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
+def _read_add_partitions_to_txn_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
     items: list[AddPartitionsToTxnPartitionResult] = []
     for _ in range(count):
         item = _new(AddPartitionsToTxnPartitionResult)
         if version >= 3:
-            item.partition_index, item.partition_error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.partition_error_code,
+                tags,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
             at += 7
         else:
-            item.partition_index, item.partition_error_code = _S_INT32_INT16.unpack_from(data, at)
+            item.partition_index, item.partition_error_code = _INT32_INT16.unpack_from(data, at)
             at += 6
             tags = 0
         item.unknown_tagged_fields = ()
@@ -423,45 +519,52 @@ def _read_add_partitions_to_txn_partition_result(data: bytes, at: int, version: 
     return items, at
 
 
-def _write_add_partitions_to_txn_partition_result(out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult], version: int) -> None:
+def _write_add_partitions_to_txn_partition_result(
+    out: bytearray, items: Iterable[AddPartitionsToTxnPartitionResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.partition_error_code)
-        if item.unknown_tagged_fields:
-            if version < 3:
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT16.pack(item.partition_index, item.partition_error_code)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT16_ZERO.pack(item.partition_index, item.partition_error_code)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.partition_error_code)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
 
 
-def _read_add_partitions_to_txn_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
-    limit = len(data)
+def _read_add_partitions_to_txn_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
     items: list[AddPartitionsToTxnTopicResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AddPartitionsToTxnTopicResult)
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
@@ -478,46 +581,57 @@ def _read_add_partitions_to_txn_topic_result(data: bytes, at: int, version: int,
     return items, at
 
 
-def _write_add_partitions_to_txn_topic_result(out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult], version: int) -> None:
+def _write_add_partitions_to_txn_topic_result(
+    out: bytearray, items: Iterable[AddPartitionsToTxnTopicResult], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 3:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.results_by_partition) + 1
         if version >= 3:
-            write_length(out, len(item.results_by_partition))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.results_by_partition))
+            out += _INT32.pack(n - 1)
         _write_add_partitions_to_txn_partition_result(out, item.results_by_partition, version)
-        if item.unknown_tagged_fields:
-            if version < 3:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_add_partitions_to_txn_result(data: bytes, at: int, version: int, count: int) -> tuple[list[AddPartitionsToTxnResult], int]:
-    limit = len(data)
+def _read_add_partitions_to_txn_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AddPartitionsToTxnResult], int]:
     items: list[AddPartitionsToTxnResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AddPartitionsToTxnResult)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.transactional_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topic_results, at = _read_add_partitions_to_txn_topic_result(data, at, version, n)
@@ -530,10 +644,22 @@ def _read_add_partitions_to_txn_result(data: bytes, at: int, version: int, count
     return items, at
 
 
-def _write_add_partitions_to_txn_result(out: bytearray, items: Iterable[AddPartitionsToTxnResult], version: int) -> None:
+def _write_add_partitions_to_txn_result(
+    out: bytearray, items: Iterable[AddPartitionsToTxnResult], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.transactional_id)
-        write_length(out, len(item.topic_results))
+        raw = item.transactional_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topic_results) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_add_partitions_to_txn_topic_result(out, item.topic_results, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import READ_FAILURES, past_end
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES
 
-_S_INT32_INT16_INT64_INT32: Final = Struct(">ihqi")
-_S_INT32_INT16_INT64_INT32_BYTE: Final = Struct(">ihqiB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT16_INT64_INT32: Final = Struct(">ihqi")
+_INT32_INT16_INT64_INT32_BYTE: Final = Struct(">ihqiB")
+_INT32_INT16_INT64_INT32_ZERO: Final = Struct(">ihqix")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
 _new: Final = object.__new__
 
 
@@ -34,36 +36,35 @@ class AllocateProducerIdsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.broker_id, item.broker_epoch)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT64_ZERO.pack(self.broker_id, self.broker_epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, item.broker_epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            message.broker_id, message.broker_epoch, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -81,36 +82,51 @@ class AllocateProducerIdsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16_INT64_INT32.pack(item.throttle_time_ms, item.error_code, item.producer_id_start, item.producer_id_len)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT16_INT64_INT32.pack(
+                    self.throttle_time_ms,
+                    self.error_code,
+                    self.producer_id_start,
+                    self.producer_id_len,
+                )
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT16_INT64_INT32_ZERO.pack(
+                    self.throttle_time_ms,
+                    self.error_code,
+                    self.producer_id_start,
+                    self.producer_id_len,
+                )
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, item.producer_id_start, item.producer_id_len, tags = _S_INT32_INT16_INT64_INT32_BYTE.unpack_from(data, at)
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                message.producer_id_start,
+                message.producer_id_len,
+                tags,
+            ) = _INT32_INT16_INT64_INT32_BYTE.unpack_from(data, at)
             at += 19
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

@@ -10,21 +10,38 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_FLOAT64_BOOL: Final = Struct(">d?")
-_S_FLOAT64_BOOL_BYTE: Final = Struct(">d?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_FLOAT64_BOOL: Final = Struct(">d?")
+_FLOAT64_BOOL_BYTE: Final = Struct(">d?B")
+_FLOAT64_BOOL_ZERO: Final = Struct(">d?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -63,61 +80,67 @@ class AlterClientQuotasRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.entries) + 1
             if version >= 1:
-                write_length(out, len(item.entries))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.entries))
-            _write_alter_client_quotas_request_entry_data(out, item.entries, version)
-            out += _S_BOOL.pack(item.validate_only)
-            if item.unknown_tagged_fields:
-                if version < 1:
+                out += _INT32.pack(n - 1)
+            _write_alter_client_quotas_request_entry_data(out, self.entries, version)
+            if version >= 1:
+                if self.unknown_tagged_fields:
+                    out += _BOOL.pack(self.validate_only)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_ZERO.pack(self.validate_only)
+            else:
+                out += _BOOL.pack(self.validate_only)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 1:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.entries, at = _read_alter_client_quotas_request_entry_data(data, at, version, n)
+            message.entries, at = _read_alter_client_quotas_request_entry_data(data, at, version, n)
             if version >= 1:
-                item.validate_only, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.validate_only, tags = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
             else:
-                (item.validate_only,) = _S_BOOL.unpack_from(data, at)
+                (message.validate_only,) = _BOOL.unpack_from(data, at)
                 at += 1
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -141,94 +164,101 @@ class AlterClientQuotasResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.entries) + 1
             if version >= 1:
-                write_length(out, len(item.entries))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.entries))
-            _write_alter_client_quotas_response_entry_data(out, item.entries, version)
-            if item.unknown_tagged_fields:
-                if version < 1:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 1:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_alter_client_quotas_response_entry_data(out, self.entries, version)
+            if version >= 1:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.entries, at = _read_alter_client_quotas_response_entry_data(data, at, version, n)
+            message.entries, at = _read_alter_client_quotas_response_entry_data(data, at, version, n)
             if version >= 1:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_entity_data(data: bytes, at: int, version: int, count: int) -> tuple[list[EntityData], int]:
+def _read_entity_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[EntityData], int]:
     items: list[EntityData] = []
     for _ in range(count):
         item = _new(EntityData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.entity_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.entity_type, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.entity_type = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.entity_type = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.entity_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.entity_name, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.entity_name = None
-        else:
-            at += n
-            item.entity_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.entity_name = None
+            else:
+                item.entity_name = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 1:
             tags = data[at]
             at += 1
@@ -243,26 +273,37 @@ def _read_entity_data(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_entity_data(out: bytearray, items: Iterable[EntityData], version: int) -> None:
     for item in items:
+        raw = item.entity_type.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.entity_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.entity_type)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.entity_name is None:
-            if version >= 1:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 1:
-                write_compact_string(out, item.entity_name)
+            raw = item.entity_name.encode()
+            n = len(raw) + 1
+        if version >= 1:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.entity_name)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
 def _read_op_data(data: bytes, at: int, version: int, count: int) -> tuple[list[OpData], int]:
@@ -271,23 +312,23 @@ def _read_op_data(data: bytes, at: int, version: int, count: int) -> tuple[list[
         item = _new(OpData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.key, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.key = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 1:
-            item.value, item.remove, tags = _S_FLOAT64_BOOL_BYTE.unpack_from(data, at)
+            item.value, item.remove, tags = _FLOAT64_BOOL_BYTE.unpack_from(data, at)
             at += 10
         else:
-            item.value, item.remove = _S_FLOAT64_BOOL.unpack_from(data, at)
+            item.value, item.remove = _FLOAT64_BOOL.unpack_from(data, at)
             at += 9
             tags = 0
         item.unknown_tagged_fields = ()
@@ -299,46 +340,57 @@ def _read_op_data(data: bytes, at: int, version: int, count: int) -> tuple[list[
 
 def _write_op_data(out: bytearray, items: Iterable[OpData], version: int) -> None:
     for item in items:
+        raw = item.key.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.key)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.key)
-        out += _S_FLOAT64_BOOL.pack(item.value, item.remove)
-        if item.unknown_tagged_fields:
-            if version < 1:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                out += _FLOAT64_BOOL.pack(item.value, item.remove)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _FLOAT64_BOOL_ZERO.pack(item.value, item.remove)
+        else:
+            out += _FLOAT64_BOOL.pack(item.value, item.remove)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
 
 
-def _read_alter_client_quotas_request_entry_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterClientQuotasRequestEntryData], int]:
-    limit = len(data)
+def _read_alter_client_quotas_request_entry_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterClientQuotasRequestEntryData], int]:
     items: list[AlterClientQuotasRequestEntryData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterClientQuotasRequestEntryData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.entity, at = _read_entity_data(data, at, version, n)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 11 <= limit - at:
             raise count_refused(n, limit - at)
@@ -355,55 +407,69 @@ def _read_alter_client_quotas_request_entry_data(data: bytes, at: int, version: 
     return items, at
 
 
-def _write_alter_client_quotas_request_entry_data(out: bytearray, items: Iterable[AlterClientQuotasRequestEntryData], version: int) -> None:
+def _write_alter_client_quotas_request_entry_data(
+    out: bytearray, items: Iterable[AlterClientQuotasRequestEntryData], version: int
+) -> None:
     for item in items:
+        n = len(item.entity) + 1
         if version >= 1:
-            write_length(out, len(item.entity))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.entity))
+            out += _INT32.pack(n - 1)
         _write_entity_data(out, item.entity, version)
+        n = len(item.ops) + 1
         if version >= 1:
-            write_length(out, len(item.ops))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.ops))
+            out += _INT32.pack(n - 1)
         _write_op_data(out, item.ops, version)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_alter_client_quotas_response_entry_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterClientQuotasResponseEntryData], int]:
-    limit = len(data)
+def _read_alter_client_quotas_response_entry_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterClientQuotasResponseEntryData], int]:
     items: list[AlterClientQuotasResponseEntryData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterClientQuotasResponseEntryData)
         if version >= 1:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
+            item.error_code, n = _S2INT16.unpack_from(data, at)
             at += 4
-        if n < 0:
-            item.error_message = None
-        else:
-            at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.error_message = None
+            else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
@@ -420,30 +486,41 @@ def _read_alter_client_quotas_response_entry_data(data: bytes, at: int, version:
     return items, at
 
 
-def _write_alter_client_quotas_response_entry_data(out: bytearray, items: Iterable[AlterClientQuotasResponseEntryData], version: int) -> None:
+def _write_alter_client_quotas_response_entry_data(
+    out: bytearray, items: Iterable[AlterClientQuotasResponseEntryData], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.error_message is None:
-            if version >= 1:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 1:
-                write_compact_string(out, item.error_message)
-            else:
-                write_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
         if version >= 1:
-            write_length(out, len(item.entity))
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
         else:
-            out += _S_INT32.pack(len(item.entity))
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
+        n = len(item.entity) + 1
+        if version >= 1:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
         _write_entity_data(out, item.entity, version)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request AlterClientQuotasRequest key=49 versions=0-1 flexible=1+ listeners=broker,controller

@@ -10,22 +10,38 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_INT8_INT16: Final = Struct(">bh")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_INT16: Final = Struct(">bh")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -57,61 +73,67 @@ class AlterConfigsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.resources) + 1
             if version >= 2:
-                write_length(out, len(item.resources))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.resources))
-            _write_alter_configs_resource(out, item.resources, version)
-            out += _S_BOOL.pack(item.validate_only)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT32.pack(n - 1)
+            _write_alter_configs_resource(out, self.resources, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _BOOL.pack(self.validate_only)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_ZERO.pack(self.validate_only)
+            else:
+                out += _BOOL.pack(self.validate_only)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 4 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.resources, at = _read_alter_configs_resource(data, at, version, n)
+            message.resources, at = _read_alter_configs_resource(data, at, version, n)
             if version >= 2:
-                item.validate_only, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.validate_only, tags = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
             else:
-                (item.validate_only,) = _S_BOOL.unpack_from(data, at)
+                (message.validate_only,) = _BOOL.unpack_from(data, at)
                 at += 1
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -136,94 +158,101 @@ class AlterConfigsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.responses) + 1
             if version >= 2:
-                write_length(out, len(item.responses))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.responses))
-            _write_alter_configs_resource_response(out, item.responses, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_alter_configs_resource_response(out, self.responses, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_alter_configs_resource_response(data, at, version, n)
+            message.responses, at = _read_alter_configs_resource_response(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_alterable_config(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterableConfig], int]:
+def _read_alterable_config(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterableConfig], int]:
     items: list[AlterableConfig] = []
     for _ in range(count):
         item = _new(AlterableConfig)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.value, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.value = None
-        else:
-            at += n
-            item.value = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.value = None
+            else:
+                item.value = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 2:
             tags = data[at]
             at += 1
@@ -238,56 +267,70 @@ def _read_alterable_config(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_alterable_config(out: bytearray, items: Iterable[AlterableConfig], version: int) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.value is None:
-            if version >= 2:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 2:
-                write_compact_string(out, item.value)
+            raw = item.value.encode()
+            n = len(raw) + 1
+        if version >= 2:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.value)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_alter_configs_resource(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterConfigsResource], int]:
-    limit = len(data)
+def _read_alter_configs_resource(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterConfigsResource], int]:
     items: list[AlterConfigsResource] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterConfigsResource)
         if version >= 2:
-            item.resource_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.resource_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.resource_name, at = read_compact_string(data, at)
         else:
-            item.resource_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.resource_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.resource_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
@@ -304,59 +347,76 @@ def _read_alter_configs_resource(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_alter_configs_resource(out: bytearray, items: Iterable[AlterConfigsResource], version: int) -> None:
+def _write_alter_configs_resource(
+    out: bytearray, items: Iterable[AlterConfigsResource], version: int
+) -> None:
     for item in items:
-        out += _S_INT8.pack(item.resource_type)
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.resource_name)
+            if n < 128:
+                out += _INT8_BYTE.pack(item.resource_type, n)
+            else:
+                out += _INT8.pack(item.resource_type)
+                write_string_length(out, n)
         else:
-            write_string(out, item.resource_name)
+            out += _INT8_INT16.pack(item.resource_type, n - 1)
+        out += raw
+        n = len(item.configs) + 1
         if version >= 2:
-            write_length(out, len(item.configs))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.configs))
+            out += _INT32.pack(n - 1)
         _write_alterable_config(out, item.configs, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_alter_configs_resource_response(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
+def _read_alter_configs_resource_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterConfigsResourceResponse], int]:
     items: list[AlterConfigsResourceResponse] = []
     for _ in range(count):
         item = _new(AlterConfigsResourceResponse)
         if version >= 2:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
-            at += 4
-        if n < 0:
-            item.error_message = None
-        else:
-            at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 2:
-            item.resource_type, n = _S_INT8_BYTE.unpack_from(data, at)
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
             at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.resource_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.error_code, n = _S2INT16.unpack_from(data, at)
+            at += 4
+            if n < 0:
+                item.error_message = None
+            else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+        if version >= 2:
+            item.resource_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.resource_name, at = read_compact_string(data, at)
+        else:
+            item.resource_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.resource_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             tags = data[at]
             at += 1
@@ -369,30 +429,43 @@ def _read_alter_configs_resource_response(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_alter_configs_resource_response(out: bytearray, items: Iterable[AlterConfigsResourceResponse], version: int) -> None:
+def _write_alter_configs_resource_response(
+    out: bytearray, items: Iterable[AlterConfigsResourceResponse], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.error_message is None:
-            if version >= 2:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 2:
-                write_compact_string(out, item.error_message)
-            else:
-                write_string(out, item.error_message)
-        out += _S_INT8.pack(item.resource_type)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.resource_name)
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
         else:
-            write_string(out, item.resource_name)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
+        if version >= 2:
+            if n < 128:
+                out += _INT8_BYTE.pack(item.resource_type, n)
+            else:
+                out += _INT8.pack(item.resource_type)
+                write_string_length(out, n)
+        else:
+            out += _INT8_INT16.pack(item.resource_type, n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request AlterConfigsRequest key=33 versions=0-2 flexible=2+ listeners=broker,controller

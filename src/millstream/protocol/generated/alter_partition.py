@@ -11,24 +11,37 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import READ_FAILURES, count_refused, past_end, read_integers, read_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_integers, write_length
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    not_in_version,
+    write_compact_int32s,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_2INT32: Final = Struct(">ihii")
-_S_INT32_INT16_2INT32_BYTE: Final = Struct(">ihiiB")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT8_INT32: Final = Struct(">bi")
-_S_INT8_INT32_BYTE: Final = Struct(">biB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_2INT32: Final = Struct(">ihii")
+_INT32_INT16_2INT32_BYTE: Final = Struct(">ihiiB")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT8_INT32: Final = Struct(">bi")
+_INT8_INT32_BYTE: Final = Struct(">biB")
+_INT8_INT32_ZERO: Final = Struct(">bix")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -71,14 +84,17 @@ class AlterPartitionRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.broker_id, item.broker_epoch)
-            write_length(out, len(item.topics))
-            _write_alter_partition_request_topic_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topics) + 1
+            if n < 128:
+                out += _INT32_INT64_BYTE.pack(self.broker_id, self.broker_epoch, n)
+            else:
+                out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
+                write_uvarint(out, n)
+            _write_alter_partition_request_topic_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -87,31 +103,32 @@ class AlterPartitionRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, item.broker_epoch, n = _S_INT32_INT64_BYTE.unpack_from(data, at)
-            at += 13
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.broker_id, message.broker_epoch, n = _INT32_INT64_BYTE.unpack_from(data, at)
+            at += 12
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_alter_partition_request_topic_data(data, at, version, n)
+            message.topics, at = _read_alter_partition_request_topic_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -147,14 +164,17 @@ class AlterPartitionResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            write_length(out, len(item.topics))
-            _write_alter_partition_response_topic_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topics) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_uvarint(out, n)
+            _write_alter_partition_response_topic_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -163,38 +183,45 @@ class AlterPartitionResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_alter_partition_response_topic_data(data, at, version, n)
+            message.topics, at = _read_alter_partition_response_topic_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_broker_state(data: bytes, at: int, version: int, count: int) -> tuple[list[BrokerState], int]:
+def _read_broker_state(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BrokerState], int]:
     items: list[BrokerState] = []
     for _ in range(count):
         item = _new(BrokerState)
-        item.broker_id, item.broker_epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+        item.broker_id, item.broker_epoch, tags = _INT32_INT64_BYTE.unpack_from(data, at)
         at += 13
         item.unknown_tagged_fields = ()
         if tags:
@@ -205,48 +232,50 @@ def _read_broker_state(data: bytes, at: int, version: int, count: int) -> tuple[
 
 def _write_broker_state(out: bytearray, items: Iterable[BrokerState], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT64.pack(item.broker_id, item.broker_epoch)
         if item.unknown_tagged_fields:
+            out += _INT32_INT64.pack(item.broker_id, item.broker_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT64_ZERO.pack(item.broker_id, item.broker_epoch)
 
 
-def _read_alter_partition_request_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterPartitionRequestPartitionData], int]:
-    limit = len(data)
+def _read_alter_partition_request_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterPartitionRequestPartitionData], int]:
     items: list[AlterPartitionRequestPartitionData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterPartitionRequestPartitionData)
         if version >= 3:
-            item.partition_index, item.leader_epoch = _S_2INT32.unpack_from(data, at)
+            item.partition_index, item.leader_epoch = _S2INT32.unpack_from(data, at)
             at += 8
-        else:
-            item.partition_index, item.leader_epoch, n = _S_2INT32_BYTE.unpack_from(data, at)
-            at += 9
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
-        if version <= 2:
-            item.new_isr, at = read_integers(data, at, n, "i", 4)
-        else:
             item.new_isr = []
+        else:
+            item.partition_index, item.leader_epoch, n = _S2INT32_BYTE.unpack_from(data, at)
+            at += 8
+            if 0 < n < 17:
+                item.new_isr = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
+            else:
+                item.new_isr, at = read_compact_int32s(data, at)
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            pass
+            item.new_isr_with_epochs = []
         if version >= 3:
             if not 0 <= n * 13 <= limit - at:
                 raise count_refused(n, limit - at)
             item.new_isr_with_epochs, at = _read_broker_state(data, at, version, n)
-        else:
-            item.new_isr_with_epochs = []
-        item.leader_recovery_state, item.partition_epoch, tags = _S_INT8_INT32_BYTE.unpack_from(data, at)
+        (
+            item.leader_recovery_state,
+            item.partition_epoch,
+            tags,
+        ) = _INT8_INT32_BYTE.unpack_from(data, at)
         at += 6
         item.unknown_tagged_fields = ()
         if tags:
@@ -255,37 +284,50 @@ def _read_alter_partition_request_partition_data(data: bytes, at: int, version: 
     return items, at
 
 
-def _write_alter_partition_request_partition_data(out: bytearray, items: Iterable[AlterPartitionRequestPartitionData], version: int) -> None:
+def _write_alter_partition_request_partition_data(
+    out: bytearray, items: Iterable[AlterPartitionRequestPartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.partition_index, item.leader_epoch)
-        if version <= 2:
-            write_length(out, len(item.new_isr))
-            write_integers(out, item.new_isr, "i")
-        elif item.new_isr:
-            raise not_in_version("new_isr", version)
         if version >= 3:
-            write_length(out, len(item.new_isr_with_epochs))
-            _write_broker_state(out, item.new_isr_with_epochs, version)
+            out += _S2INT32.pack(item.partition_index, item.leader_epoch)
+            if item.new_isr:
+                raise not_in_version("new_isr", version)
+        else:
+            out += _S2INT32.pack(item.partition_index, item.leader_epoch)
+        if version <= 2:
+            write_compact_int32s(out, item.new_isr)
+        if version >= 3:
+            n = len(item.new_isr_with_epochs) + 1
+        if version >= 3:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         elif item.new_isr_with_epochs:
             raise not_in_version("new_isr_with_epochs", version)
-        out += _S_INT8_INT32.pack(item.leader_recovery_state, item.partition_epoch)
+        if version >= 3:
+            _write_broker_state(out, item.new_isr_with_epochs, version)
         if item.unknown_tagged_fields:
+            out += _INT8_INT32.pack(item.leader_recovery_state, item.partition_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT8_INT32_ZERO.pack(item.leader_recovery_state, item.partition_epoch)
 
 
-def _read_alter_partition_request_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterPartitionRequestTopicData], int]:
-    limit = len(data)
+def _read_alter_partition_request_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterPartitionRequestTopicData], int]:
     items: list[AlterPartitionRequestTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterPartitionRequestTopicData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 15 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_alter_partition_request_partition_data(data, at, version, n)
@@ -298,10 +340,16 @@ def _read_alter_partition_request_topic_data(data: bytes, at: int, version: int,
     return items, at
 
 
-def _write_alter_partition_request_topic_data(out: bytearray, items: Iterable[AlterPartitionRequestTopicData], version: int) -> None:
+def _write_alter_partition_request_topic_data(
+    out: bytearray, items: Iterable[AlterPartitionRequestTopicData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_alter_partition_request_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -309,18 +357,30 @@ def _write_alter_partition_request_topic_data(out: bytearray, items: Iterable[Al
             out.append(0)
 
 
-def _read_alter_partition_response_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterPartitionResponsePartitionData], int]:
+def _read_alter_partition_response_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterPartitionResponsePartitionData], int]:
     items: list[AlterPartitionResponsePartitionData] = []
     for _ in range(count):
         item = _new(AlterPartitionResponsePartitionData)
-        item.partition_index, item.error_code, item.leader_id, item.leader_epoch, n = _S_INT32_INT16_2INT32_BYTE.unpack_from(data, at)
-        at += 15
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        (
+            item.partition_index,
+            item.error_code,
+            item.leader_id,
+            item.leader_epoch,
+            n,
+        ) = _INT32_INT16_2INT32_BYTE.unpack_from(data, at)
+        at += 14
+        if 0 < n < 17:
+            item.isr = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.isr, at = read_integers(data, at, n, "i", 4)
-        item.leader_recovery_state, item.partition_epoch, tags = _S_INT8_INT32_BYTE.unpack_from(data, at)
+            item.isr, at = read_compact_int32s(data, at)
+        (
+            item.leader_recovery_state,
+            item.partition_epoch,
+            tags,
+        ) = _INT8_INT32_BYTE.unpack_from(data, at)
         at += 6
         item.unknown_tagged_fields = ()
         if tags:
@@ -329,29 +389,35 @@ def _read_alter_partition_response_partition_data(data: bytes, at: int, version:
     return items, at
 
 
-def _write_alter_partition_response_partition_data(out: bytearray, items: Iterable[AlterPartitionResponsePartitionData], version: int) -> None:
+def _write_alter_partition_response_partition_data(
+    out: bytearray, items: Iterable[AlterPartitionResponsePartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16_2INT32.pack(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
-        write_length(out, len(item.isr))
-        write_integers(out, item.isr, "i")
-        out += _S_INT8_INT32.pack(item.leader_recovery_state, item.partition_epoch)
+        out += _INT32_INT16_2INT32.pack(
+            item.partition_index, item.error_code, item.leader_id, item.leader_epoch
+        )
+        write_compact_int32s(out, item.isr)
         if item.unknown_tagged_fields:
+            out += _INT8_INT32.pack(item.leader_recovery_state, item.partition_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT8_INT32_ZERO.pack(item.leader_recovery_state, item.partition_epoch)
 
 
-def _read_alter_partition_response_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterPartitionResponseTopicData], int]:
-    limit = len(data)
+def _read_alter_partition_response_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterPartitionResponseTopicData], int]:
     items: list[AlterPartitionResponseTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterPartitionResponseTopicData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 21 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_alter_partition_response_partition_data(data, at, version, n)
@@ -364,10 +430,16 @@ def _read_alter_partition_response_topic_data(data: bytes, at: int, version: int
     return items, at
 
 
-def _write_alter_partition_response_topic_data(out: bytearray, items: Iterable[AlterPartitionResponseTopicData], version: int) -> None:
+def _write_alter_partition_response_topic_data(
+    out: bytearray, items: Iterable[AlterPartitionResponseTopicData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_alter_partition_response_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

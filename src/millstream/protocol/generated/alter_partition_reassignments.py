@@ -10,19 +10,36 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s_or_null,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_BOOL: Final = Struct(">i?")
-_S_INT32_BOOL_BYTE: Final = Struct(">i?B")
-_S_INT32_BOOL_INT16: Final = Struct(">i?h")
-_S_INT32_BOOL_INT16_BYTE: Final = Struct(">i?hB")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32: Final = Struct(">i")
+_INT32_BOOL: Final = Struct(">i?")
+_INT32_BOOL_BYTE: Final = Struct(">i?B")
+_INT32_BOOL_INT16: Final = Struct(">i?h")
+_INT32_BOOL_INT16_BYTE: Final = Struct(">i?hB")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
@@ -54,19 +71,28 @@ class AlterPartitionReassignmentsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.topics) + 1
             if version >= 1:
-                out += _S_INT32_BOOL.pack(item.timeout_ms, item.allow_replication_factor_change)
+                if n < 128:
+                    out += _INT32_BOOL_BYTE.pack(
+                        self.timeout_ms, self.allow_replication_factor_change, n
+                    )
+                else:
+                    out += _INT32_BOOL.pack(self.timeout_ms, self.allow_replication_factor_change)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(item.timeout_ms)
-                if not item.allow_replication_factor_change:
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.timeout_ms, n)
+                else:
+                    out += _INT32.pack(self.timeout_ms)
+                    write_uvarint(out, n)
+                if not self.allow_replication_factor_change:
                     raise not_in_version("allow_replication_factor_change", version)
-            write_length(out, len(item.topics))
-            _write_reassignable_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            _write_reassignable_topic(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -75,40 +101,46 @@ class AlterPartitionReassignmentsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                item.timeout_ms, item.allow_replication_factor_change, n = _S_INT32_BOOL_BYTE.unpack_from(data, at)
-                at += 6
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
+                (
+                    message.timeout_ms,
+                    message.allow_replication_factor_change,
+                    n,
+                ) = _INT32_BOOL_BYTE.unpack_from(data, at)
                 at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
-                item.allow_replication_factor_change = True
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            else:
+                message.timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                message.allow_replication_factor_change = True
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_reassignable_topic(data, at, version, n)
+            message.topics, at = _read_reassignable_topic(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -142,21 +174,42 @@ class AlterPartitionReassignmentsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            if self.error_message is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.error_message.encode()
+                n = len(raw) + 1
             if version >= 1:
-                out += _S_INT32_BOOL_INT16.pack(item.throttle_time_ms, item.allow_replication_factor_change, item.error_code)
+                if n < 128:
+                    out += _INT32_BOOL_INT16_BYTE.pack(
+                        self.throttle_time_ms,
+                        self.allow_replication_factor_change,
+                        self.error_code,
+                        n,
+                    )
+                else:
+                    out += _INT32_BOOL_INT16.pack(
+                        self.throttle_time_ms, self.allow_replication_factor_change, self.error_code
+                    )
+                    write_string_length(out, n)
             else:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+                else:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_string_length(out, n)
+            out += raw
+            n = len(self.responses) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.error_message)
-            write_length(out, len(item.responses))
-            _write_reassignable_topic_response(out, item.responses, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                write_uvarint(out, n)
+            _write_reassignable_topic_response(out, self.responses, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -165,67 +218,72 @@ class AlterPartitionReassignmentsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                item.throttle_time_ms, item.allow_replication_factor_change, item.error_code, n = _S_INT32_BOOL_INT16_BYTE.unpack_from(data, at)
-                at += 8
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.allow_replication_factor_change,
+                    message.error_code,
+                    n,
+                ) = _INT32_BOOL_INT16_BYTE.unpack_from(data, at)
                 at += 7
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
-                item.allow_replication_factor_change = True
-            if n < 0:
-                item.error_message = None
+                    message.error_message, at = read_compact_string_or_null(data, at)
             else:
-                at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                message.allow_replication_factor_change = True
+                if 0 < n < 128:
+                    message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.error_message, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_reassignable_topic_response(data, at, version, n)
+            message.responses, at = _read_reassignable_topic_response(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_reassignable_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[ReassignablePartition], int]:
+def _read_reassignable_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReassignablePartition], int]:
     items: list[ReassignablePartition] = []
     for _ in range(count):
         item = _new(ReassignablePartition)
-        item.partition_index, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        item.partition_index, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 17:
+            item.replicas = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        if n < 0:
-            item.replicas = None
-        else:
-            item.replicas, at = read_integers(data, at, n, "i", 4)
+            item.replicas, at = read_compact_int32s_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -235,13 +293,20 @@ def _read_reassignable_partition(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_reassignable_partition(out: bytearray, items: Iterable[ReassignablePartition], version: int) -> None:
+def _write_reassignable_partition(
+    out: bytearray, items: Iterable[ReassignablePartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
         if item.replicas is None:
-            out.append(0)
+            n = 0
         else:
-            write_length(out, len(item.replicas))
+            n = len(item.replicas) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.partition_index, n)
+        else:
+            out += _INT32.pack(item.partition_index)
+            write_uvarint(out, n)
+        if item.replicas is not None:
             write_integers(out, item.replicas, "i")
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -249,27 +314,25 @@ def _write_reassignable_partition(out: bytearray, items: Iterable[ReassignablePa
             out.append(0)
 
 
-def _read_reassignable_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[ReassignableTopic], int]:
-    limit = len(data)
+def _read_reassignable_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReassignableTopic], int]:
     items: list[ReassignableTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ReassignableTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_reassignable_partition(data, at, version, n)
@@ -282,10 +345,22 @@ def _read_reassignable_topic(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_reassignable_topic(out: bytearray, items: Iterable[ReassignableTopic], version: int) -> None:
+def _write_reassignable_topic(
+    out: bytearray, items: Iterable[ReassignableTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_reassignable_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -293,21 +368,19 @@ def _write_reassignable_topic(out: bytearray, items: Iterable[ReassignableTopic]
             out.append(0)
 
 
-def _read_reassignable_partition_response(data: bytes, at: int, version: int, count: int) -> tuple[list[ReassignablePartitionResponse], int]:
+def _read_reassignable_partition_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReassignablePartitionResponse], int]:
     items: list[ReassignablePartitionResponse] = []
     for _ in range(count):
         item = _new(ReassignablePartitionResponse)
-        item.partition_index, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition_index, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -317,40 +390,47 @@ def _read_reassignable_partition_response(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_reassignable_partition_response(out: bytearray, items: Iterable[ReassignablePartitionResponse], version: int) -> None:
+def _write_reassignable_partition_response(
+    out: bytearray, items: Iterable[ReassignablePartitionResponse], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition_index, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_reassignable_topic_response(data: bytes, at: int, version: int, count: int) -> tuple[list[ReassignableTopicResponse], int]:
-    limit = len(data)
+def _read_reassignable_topic_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReassignableTopicResponse], int]:
     items: list[ReassignableTopicResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ReassignableTopicResponse)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_reassignable_partition_response(data, at, version, n)
@@ -363,10 +443,22 @@ def _read_reassignable_topic_response(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_reassignable_topic_response(out: bytearray, items: Iterable[ReassignableTopicResponse], version: int) -> None:
+def _write_reassignable_topic_response(
+    out: bytearray, items: Iterable[ReassignableTopicResponse], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_reassignable_partition_response(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -10,17 +10,36 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -50,58 +69,62 @@ class AlterReplicaLogDirsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.dirs) + 1
             if version >= 2:
-                write_length(out, len(item.dirs))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.dirs))
-            _write_alter_replica_log_dir(out, item.dirs, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_alter_replica_log_dir(out, self.dirs, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.dirs, at = _read_alter_replica_log_dir(data, at, version, n)
+            message.dirs, at = _read_alter_replica_log_dir(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -131,90 +154,97 @@ class AlterReplicaLogDirsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.results) + 1
             if version >= 2:
-                write_length(out, len(item.results))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.results))
-            _write_alter_replica_log_dir_topic_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_alter_replica_log_dir_topic_result(out, self.results, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_alter_replica_log_dir_topic_result(data, at, version, n)
+            message.results, at = _read_alter_replica_log_dir_topic_result(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_alter_replica_log_dir_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterReplicaLogDirTopic], int]:
+def _read_alter_replica_log_dir_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterReplicaLogDirTopic], int]:
     items: list[AlterReplicaLogDirTopic] = []
     for _ in range(count):
         item = _new(AlterReplicaLogDirTopic)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.partitions = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.partitions, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_integers(data, at, n, "i", 4)
         if version >= 2:
             tags = data[at]
             at += 1
@@ -227,53 +257,63 @@ def _read_alter_replica_log_dir_topic(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_alter_replica_log_dir_topic(out: bytearray, items: Iterable[AlterReplicaLogDirTopic], version: int) -> None:
+def _write_alter_replica_log_dir_topic(
+    out: bytearray, items: Iterable[AlterReplicaLogDirTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 2:
-            write_length(out, len(item.partitions))
+            write_compact_int32s(out, item.partitions)
         else:
-            out += _S_INT32.pack(len(item.partitions))
-        write_integers(out, item.partitions, "i")
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+            write_int32s(out, item.partitions)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_alter_replica_log_dir(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterReplicaLogDir], int]:
-    limit = len(data)
+def _read_alter_replica_log_dir(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterReplicaLogDir], int]:
     items: list[AlterReplicaLogDir] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterReplicaLogDir)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.path = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.path, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.path = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.path = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
@@ -290,34 +330,49 @@ def _read_alter_replica_log_dir(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_alter_replica_log_dir(out: bytearray, items: Iterable[AlterReplicaLogDir], version: int) -> None:
+def _write_alter_replica_log_dir(
+    out: bytearray, items: Iterable[AlterReplicaLogDir], version: int
+) -> None:
     for item in items:
+        raw = item.path.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.path)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.path)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.topics) + 1
         if version >= 2:
-            write_length(out, len(item.topics))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.topics))
+            out += _INT32.pack(n - 1)
         _write_alter_replica_log_dir_topic(out, item.topics, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_alter_replica_log_dir_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
+def _read_alter_replica_log_dir_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
     items: list[AlterReplicaLogDirPartitionResult] = []
     for _ in range(count):
         item = _new(AlterReplicaLogDirPartitionResult)
         if version >= 2:
-            item.partition_index, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            item.partition_index, item.error_code, tags = _INT32_INT16_BYTE.unpack_from(data, at)
             at += 7
         else:
-            item.partition_index, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+            item.partition_index, item.error_code = _INT32_INT16.unpack_from(data, at)
             at += 6
             tags = 0
         item.unknown_tagged_fields = ()
@@ -327,45 +382,52 @@ def _read_alter_replica_log_dir_partition_result(data: bytes, at: int, version: 
     return items, at
 
 
-def _write_alter_replica_log_dir_partition_result(out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult], version: int) -> None:
+def _write_alter_replica_log_dir_partition_result(
+    out: bytearray, items: Iterable[AlterReplicaLogDirPartitionResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
-        if item.unknown_tagged_fields:
-            if version < 2:
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT16.pack(item.partition_index, item.error_code)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT16_ZERO.pack(item.partition_index, item.error_code)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
 
 
-def _read_alter_replica_log_dir_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
-    limit = len(data)
+def _read_alter_replica_log_dir_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
     items: list[AlterReplicaLogDirTopicResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterReplicaLogDirTopicResult)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic_name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
@@ -382,23 +444,36 @@ def _read_alter_replica_log_dir_topic_result(data: bytes, at: int, version: int,
     return items, at
 
 
-def _write_alter_replica_log_dir_topic_result(out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult], version: int) -> None:
+def _write_alter_replica_log_dir_topic_result(
+    out: bytearray, items: Iterable[AlterReplicaLogDirTopicResult], version: int
+) -> None:
     for item in items:
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.topic_name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic_name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 2:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_alter_replica_log_dir_partition_result(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request AlterReplicaLogDirsRequest key=34 versions=1-2 flexible=2+ listeners=broker

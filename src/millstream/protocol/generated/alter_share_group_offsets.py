@@ -11,18 +11,31 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -53,14 +66,23 @@ class AlterShareGroupOffsetsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_length(out, len(item.topics))
-            _write_alter_share_group_offsets_request_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_alter_share_group_offsets_request_topic(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -69,41 +91,37 @@ class AlterShareGroupOffsetsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_alter_share_group_offsets_request_topic(data, at, version, n)
+            message.topics, at = _read_alter_share_group_offsets_request_topic(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -137,18 +155,28 @@ class AlterShareGroupOffsetsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            write_length(out, len(item.responses))
-            _write_alter_share_group_offsets_response_topic(out, item.responses, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.responses) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_alter_share_group_offsets_response_topic(out, self.responses, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -157,49 +185,51 @@ class AlterShareGroupOffsetsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.error_message, at = read_compact_string_or_null(data, at)
+            n = data[at]
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 19 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_alter_share_group_offsets_response_topic(data, at, version, n)
+            message.responses, at = _read_alter_share_group_offsets_response_topic(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_alter_share_group_offsets_request_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterShareGroupOffsetsRequestPartition], int]:
+def _read_alter_share_group_offsets_request_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsRequestPartition], int]:
     items: list[AlterShareGroupOffsetsRequestPartition] = []
     for _ in range(count):
         item = _new(AlterShareGroupOffsetsRequestPartition)
-        item.partition_index, item.start_offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+        item.partition_index, item.start_offset, tags = _INT32_INT64_BYTE.unpack_from(data, at)
         at += 13
         item.unknown_tagged_fields = ()
         if tags:
@@ -208,36 +238,36 @@ def _read_alter_share_group_offsets_request_partition(data: bytes, at: int, vers
     return items, at
 
 
-def _write_alter_share_group_offsets_request_partition(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestPartition], version: int) -> None:
+def _write_alter_share_group_offsets_request_partition(
+    out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestPartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT64.pack(item.partition_index, item.start_offset)
         if item.unknown_tagged_fields:
+            out += _INT32_INT64.pack(item.partition_index, item.start_offset)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT64_ZERO.pack(item.partition_index, item.start_offset)
 
 
-def _read_alter_share_group_offsets_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterShareGroupOffsetsRequestTopic], int]:
-    limit = len(data)
+def _read_alter_share_group_offsets_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsRequestTopic], int]:
     items: list[AlterShareGroupOffsetsRequestTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterShareGroupOffsetsRequestTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 13 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_alter_share_group_offsets_request_partition(data, at, version, n)
@@ -250,10 +280,22 @@ def _read_alter_share_group_offsets_request_topic(data: bytes, at: int, version:
     return items, at
 
 
-def _write_alter_share_group_offsets_request_topic(out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestTopic], version: int) -> None:
+def _write_alter_share_group_offsets_request_topic(
+    out: bytearray, items: Iterable[AlterShareGroupOffsetsRequestTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_alter_share_group_offsets_request_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -261,21 +303,19 @@ def _write_alter_share_group_offsets_request_topic(out: bytearray, items: Iterab
             out.append(0)
 
 
-def _read_alter_share_group_offsets_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterShareGroupOffsetsResponsePartition], int]:
+def _read_alter_share_group_offsets_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsResponsePartition], int]:
     items: list[AlterShareGroupOffsetsResponsePartition] = []
     for _ in range(count):
         item = _new(AlterShareGroupOffsetsResponsePartition)
-        item.partition_index, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition_index, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -285,40 +325,48 @@ def _read_alter_share_group_offsets_response_partition(data: bytes, at: int, ver
     return items, at
 
 
-def _write_alter_share_group_offsets_response_partition(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponsePartition], version: int) -> None:
+def _write_alter_share_group_offsets_response_partition(
+    out: bytearray, items: Iterable[AlterShareGroupOffsetsResponsePartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition_index, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_alter_share_group_offsets_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterShareGroupOffsetsResponseTopic], int]:
-    limit = len(data)
+def _read_alter_share_group_offsets_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsResponseTopic], int]:
     items: list[AlterShareGroupOffsetsResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AlterShareGroupOffsetsResponseTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.topic_name, at = read_compact_string(data, at)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_alter_share_group_offsets_response_partition(data, at, version, n)
@@ -331,11 +379,23 @@ def _read_alter_share_group_offsets_response_topic(data: bytes, at: int, version
     return items, at
 
 
-def _write_alter_share_group_offsets_response_topic(out: bytearray, items: Iterable[AlterShareGroupOffsetsResponseTopic], version: int) -> None:
+def _write_alter_share_group_offsets_response_topic(
+    out: bytearray, items: Iterable[AlterShareGroupOffsetsResponseTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_alter_share_group_offsets_response_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

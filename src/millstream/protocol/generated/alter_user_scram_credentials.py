@@ -10,19 +10,34 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_INT8_INT32: Final = Struct(">bi")
-_S_INT8_INT32_BYTE: Final = Struct(">biB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_INT32: Final = Struct(">bi")
+_INT8_INT32_BYTE: Final = Struct(">biB")
+_INT8_ZERO: Final = Struct(">bx")
 _new: Final = object.__new__
 
 
@@ -56,15 +71,22 @@ class AlterUserScramCredentialsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.deletions))
-            _write_scram_credential_deletion(out, item.deletions, version)
-            write_length(out, len(item.upsertions))
-            _write_scram_credential_upsertion(out, item.upsertions, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.deletions) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_scram_credential_deletion(out, self.deletions, version)
+            n = len(self.upsertions) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_scram_credential_upsertion(out, self.upsertions, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -73,40 +95,40 @@ class AlterUserScramCredentialsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.deletions, at = _read_scram_credential_deletion(data, at, version, n)
+            message.deletions, at = _read_scram_credential_deletion(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 9 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.upsertions, at = _read_scram_credential_upsertion(data, at, version, n)
+            message.upsertions, at = _read_scram_credential_upsertion(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -130,14 +152,17 @@ class AlterUserScramCredentialsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
-            write_length(out, len(item.results))
-            _write_alter_user_scram_credentials_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.results) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                write_uvarint(out, n)
+            _write_alter_user_scram_credentials_result(out, self.results, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -146,48 +171,47 @@ class AlterUserScramCredentialsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_alter_user_scram_credentials_result(data, at, version, n)
+            message.results, at = _read_alter_user_scram_credentials_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_scram_credential_deletion(data: bytes, at: int, version: int, count: int) -> tuple[list[ScramCredentialDeletion], int]:
+def _read_scram_credential_deletion(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ScramCredentialDeletion], int]:
     items: list[ScramCredentialDeletion] = []
     for _ in range(count):
         item = _new(ScramCredentialDeletion)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.mechanism, tags = _S_INT8_BYTE.unpack_from(data, at)
+            item.name, at = read_compact_string(data, at)
+        item.mechanism, tags = _INT8_BYTE.unpack_from(data, at)
         at += 2
         item.unknown_tagged_fields = ()
         if tags:
@@ -196,50 +220,57 @@ def _read_scram_credential_deletion(data: bytes, at: int, version: int, count: i
     return items, at
 
 
-def _write_scram_credential_deletion(out: bytearray, items: Iterable[ScramCredentialDeletion], version: int) -> None:
+def _write_scram_credential_deletion(
+    out: bytearray, items: Iterable[ScramCredentialDeletion], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_INT8.pack(item.mechanism)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _INT8.pack(item.mechanism)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT8_ZERO.pack(item.mechanism)
 
 
-def _read_scram_credential_upsertion(data: bytes, at: int, version: int, count: int) -> tuple[list[ScramCredentialUpsertion], int]:
+def _read_scram_credential_upsertion(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ScramCredentialUpsertion], int]:
     items: list[ScramCredentialUpsertion] = []
     for _ in range(count):
         item = _new(ScramCredentialUpsertion)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.name, at = read_compact_string(data, at)
+        item.mechanism, item.iterations, n = _INT8_INT32_BYTE.unpack_from(data, at)
+        at += 5
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if n < 0:
             raise null_refused()
+        item.salt = data[at : at + n]
         at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.mechanism, item.iterations, n = _S_INT8_INT32_BYTE.unpack_from(data, at)
-        at += 6
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.salt = data[at - n : at]
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if n < 0:
             raise null_refused()
+        item.salted_password = data[at : at + n]
         at += n
-        item.salted_password = data[at - n : at]
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -249,13 +280,29 @@ def _read_scram_credential_upsertion(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_scram_credential_upsertion(out: bytearray, items: Iterable[ScramCredentialUpsertion], version: int) -> None:
+def _write_scram_credential_upsertion(
+    out: bytearray, items: Iterable[ScramCredentialUpsertion], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_INT8_INT32.pack(item.mechanism, item.iterations)
-        write_length(out, len(item.salt))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.salt) + 1
+        if n < 128:
+            out += _INT8_INT32_BYTE.pack(item.mechanism, item.iterations, n)
+        else:
+            out += _INT8_INT32.pack(item.mechanism, item.iterations)
+            write_uvarint(out, n)
         out += item.salt
-        write_length(out, len(item.salted_password))
+        n = len(item.salted_password) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         out += item.salted_password
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -263,31 +310,25 @@ def _write_scram_credential_upsertion(out: bytearray, items: Iterable[ScramCrede
             out.append(0)
 
 
-def _read_alter_user_scram_credentials_result(data: bytes, at: int, version: int, count: int) -> tuple[list[AlterUserScramCredentialsResult], int]:
+def _read_alter_user_scram_credentials_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AlterUserScramCredentialsResult], int]:
     items: list[AlterUserScramCredentialsResult] = []
     for _ in range(count):
         item = _new(AlterUserScramCredentialsResult)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.user = data[at - n : at].decode("utf-8", LENIENT)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        if 0 < n < 128:
+            item.user = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.user, at = read_compact_string(data, at)
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -297,14 +338,29 @@ def _read_alter_user_scram_credentials_result(data: bytes, at: int, version: int
     return items, at
 
 
-def _write_alter_user_scram_credentials_result(out: bytearray, items: Iterable[AlterUserScramCredentialsResult], version: int) -> None:
+def _write_alter_user_scram_credentials_result(
+    out: bytearray, items: Iterable[AlterUserScramCredentialsResult], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.user)
-        out += _S_INT16.pack(item.error_code)
-        if item.error_message is None:
-            out.append(0)
+        raw = item.user.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.error_message)
+            write_string_length(out, n)
+        out += raw
+        if item.error_message is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
+        else:
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

@@ -10,22 +10,44 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT16_BYTE: Final = Struct(">hhB")
-_S_3INT16: Final = Struct(">hhh")
-_S_3INT16_BYTE: Final = Struct(">hhhB")
-_S_BOOL: Final = Struct(">?")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT64: Final = Struct(">q")
+_BOOL: Final = Struct(">?")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_INT32: Final = Struct(">hi")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_ZERO: Final = Struct(">ix")
+_INT64: Final = Struct(">q")
+_S2INT16: Final = Struct(">hh")
+_S2INT16_BYTE: Final = Struct(">hhB")
+_S2INT16_ZERO: Final = Struct(">hhx")
+_S3INT16: Final = Struct(">hhh")
+_S3INT16_BYTE: Final = Struct(">hhhB")
+_S3INT16_ZERO: Final = Struct(">hhhx")
 _new: Final = object.__new__
 
 
@@ -42,76 +64,78 @@ class ApiVersionsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 3:
-                write_compact_string(out, item.client_software_name)
+                raw = self.client_software_name.encode()
+                n = len(raw) + 1
             if version >= 3:
-                write_compact_string(out, item.client_software_version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 3:
-                out.append(0)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            if version >= 3:
+                out += raw
+            if version >= 3:
+                raw = self.client_software_version.encode()
+                n = len(raw) + 1
+            if version >= 3:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            if version >= 3:
+                out += raw
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.client_software_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.client_software_name, at = read_compact_string(data, at)
             else:
-                pass
-            if version >= 3:
-                if n < 0:
-                    raise null_refused()
-                at += n
-                item.client_software_name = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.client_software_name = ""
+                message.client_software_name = ""
             if version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.client_software_version = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.client_software_version, at = read_compact_string(data, at)
             else:
-                pass
-            if version >= 3:
-                if n < 0:
-                    raise null_refused()
-                at += n
-                item.client_software_version = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.client_software_version = ""
+                message.client_software_version = ""
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -156,81 +180,102 @@ class ApiVersionsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.error_code)
+            n = len(self.api_keys) + 1
             if version >= 3:
-                write_length(out, len(item.api_keys))
+                if n < 128:
+                    out += _INT16_BYTE.pack(self.error_code, n)
+                else:
+                    out += _INT16.pack(self.error_code)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.api_keys))
-            _write_api_version(out, item.api_keys, version)
-            if version >= 1:
-                out += _S_INT32.pack(item.throttle_time_ms)
-            else:
-                pass
-            if item.supported_features or item.finalized_features_epoch != -1 or item.finalized_features or item.zk_migration_ready or item.unknown_tagged_fields:
-                _write_api_versions_response_tags(out, item, version)
-            elif version >= 3:
-                out.append(0)
+                out += _INT16_INT32.pack(self.error_code, n - 1)
+            _write_api_version(out, self.api_keys, version)
+            if version >= 3:
+                if (
+                    self.supported_features
+                    or self.finalized_features_epoch != -1
+                    or self.finalized_features
+                    or self.zk_migration_ready
+                    or self.unknown_tagged_fields
+                ):
+                    out += _INT32.pack(self.throttle_time_ms)
+                    _write_api_versions_response_tags(out, self, version)
+                else:
+                    out += _INT32_ZERO.pack(self.throttle_time_ms)
+            elif version >= 1:
+                out += _INT32.pack(self.throttle_time_ms)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 3:
-                item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-                at += 3
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.error_code, n = _INT16_BYTE.unpack_from(data, at)
+                at += 2
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.error_code, n = _S_INT16_INT32.unpack_from(data, at)
+                message.error_code, n = _INT16_INT32.unpack_from(data, at)
                 at += 6
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.api_keys, at = _read_api_version(data, at, version, n)
+            message.api_keys, at = _read_api_version(data, at, version, n)
             if version >= 3:
-                item.throttle_time_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.throttle_time_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             elif version >= 1:
-                (item.throttle_time_ms,) = _S_INT32.unpack_from(data, at)
+                (message.throttle_time_ms,) = _INT32.unpack_from(data, at)
                 at += 4
                 tags = 0
             else:
+                message.throttle_time_ms = 0
                 tags = 0
-                item.throttle_time_ms = 0
-            item.supported_features = []
-            item.finalized_features_epoch = -1
-            item.finalized_features = []
-            item.zk_migration_ready = False
-            item.unknown_tagged_fields = ()
+            message.supported_features = []
+            message.finalized_features_epoch = -1
+            message.finalized_features = []
+            message.zk_migration_ready = False
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_api_versions_response_tags(item, data, at - 1, version)
+                at = _read_api_versions_response_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_api_version(data: bytes, at: int, version: int, count: int) -> tuple[list[ApiVersion], int]:
+def _read_api_version(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ApiVersion], int]:
     items: list[ApiVersion] = []
     for _ in range(count):
         item = _new(ApiVersion)
         if version >= 3:
-            item.api_key, item.min_version, item.max_version, tags = _S_3INT16_BYTE.unpack_from(data, at)
+            (
+                item.api_key,
+                item.min_version,
+                item.max_version,
+                tags,
+            ) = _S3INT16_BYTE.unpack_from(data, at)
             at += 7
         else:
-            item.api_key, item.min_version, item.max_version = _S_3INT16.unpack_from(data, at)
+            item.api_key, item.min_version, item.max_version = _S3INT16.unpack_from(data, at)
             at += 6
             tags = 0
         item.unknown_tagged_fields = ()
@@ -242,30 +287,31 @@ def _read_api_version(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_api_version(out: bytearray, items: Iterable[ApiVersion], version: int) -> None:
     for item in items:
-        out += _S_3INT16.pack(item.api_key, item.min_version, item.max_version)
-        if item.unknown_tagged_fields:
-            if version < 3:
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                out += _S3INT16.pack(item.api_key, item.min_version, item.max_version)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S3INT16_ZERO.pack(item.api_key, item.min_version, item.max_version)
+        else:
+            out += _S3INT16.pack(item.api_key, item.min_version, item.max_version)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
 
 
-def _read_supported_feature_key(data: bytes, at: int, version: int, count: int) -> tuple[list[SupportedFeatureKey], int]:
+def _read_supported_feature_key(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[SupportedFeatureKey], int]:
     items: list[SupportedFeatureKey] = []
     for _ in range(count):
         item = _new(SupportedFeatureKey)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.min_version, item.max_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+            item.name, at = read_compact_string(data, at)
+        item.min_version, item.max_version, tags = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -274,31 +320,37 @@ def _read_supported_feature_key(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_supported_feature_key(out: bytearray, items: Iterable[SupportedFeatureKey], version: int) -> None:
+def _write_supported_feature_key(
+    out: bytearray, items: Iterable[SupportedFeatureKey], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_2INT16.pack(item.min_version, item.max_version)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.min_version, item.max_version)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.min_version, item.max_version)
 
 
-def _read_finalized_feature_key(data: bytes, at: int, version: int, count: int) -> tuple[list[FinalizedFeatureKey], int]:
+def _read_finalized_feature_key(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FinalizedFeatureKey], int]:
     items: list[FinalizedFeatureKey] = []
     for _ in range(count):
         item = _new(FinalizedFeatureKey)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.max_version_level, item.min_version_level, tags = _S_2INT16_BYTE.unpack_from(data, at)
+            item.name, at = read_compact_string(data, at)
+        item.max_version_level, item.min_version_level, tags = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -307,20 +359,30 @@ def _read_finalized_feature_key(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_finalized_feature_key(out: bytearray, items: Iterable[FinalizedFeatureKey], version: int) -> None:
+def _write_finalized_feature_key(
+    out: bytearray, items: Iterable[FinalizedFeatureKey], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_2INT16.pack(item.max_version_level, item.min_version_level)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.max_version_level, item.min_version_level)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.max_version_level, item.min_version_level)
 
 
-def _read_api_versions_response_tags(item: ApiVersionsResponse, data: bytes, at: int, version: int) -> int:
+def _read_api_versions_response_tags(
+    item: ApiVersionsResponse, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -330,7 +392,7 @@ def _read_api_versions_response_tags(item: ApiVersionsResponse, data: bytes, at:
                 raise count_refused(n, limit - at)
             item.supported_features, at = _read_supported_feature_key(data, at, version, n)
         elif tag == 1:
-            (item.finalized_features_epoch,) = _S_INT64.unpack_from(data, at)
+            (item.finalized_features_epoch,) = _INT64.unpack_from(data, at)
             at += 8
         elif tag == 2:
             n, at = read_length(data, at)
@@ -339,7 +401,7 @@ def _read_api_versions_response_tags(item: ApiVersionsResponse, data: bytes, at:
                 raise count_refused(n, limit - at)
             item.finalized_features, at = _read_finalized_feature_key(data, at, version, n)
         elif tag == 3:
-            (item.zk_migration_ready,) = _S_BOOL.unpack_from(data, at)
+            (item.zk_migration_ready,) = _BOOL.unpack_from(data, at)
             at += 1
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -348,35 +410,29 @@ def _read_api_versions_response_tags(item: ApiVersionsResponse, data: bytes, at:
     return at
 
 
-def _write_api_versions_response_tags(target: bytearray, item: ApiVersionsResponse, version: int) -> None:
+def _write_api_versions_response_tags(
+    section: bytearray, item: ApiVersionsResponse, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.supported_features:
-        if version >= 3:
-            out = bytearray()
-            write_length(out, len(item.supported_features))
-            _write_supported_feature_key(out, item.supported_features, version)
-            known.append(TaggedField(0, bytes(out)))
+        out = bytearray()
+        write_uvarint(out, len(item.supported_features) + 1)
+        _write_supported_feature_key(out, item.supported_features, version)
+        known.append(TaggedField(0, bytes(out)))
     if item.finalized_features_epoch != -1:
-        if version >= 3:
-            out = bytearray()
-            out += _S_INT64.pack(item.finalized_features_epoch)
-            known.append(TaggedField(1, bytes(out)))
+        out = bytearray()
+        out += _INT64.pack(item.finalized_features_epoch)
+        known.append(TaggedField(1, bytes(out)))
     if item.finalized_features:
-        if version >= 3:
-            out = bytearray()
-            write_length(out, len(item.finalized_features))
-            _write_finalized_feature_key(out, item.finalized_features, version)
-            known.append(TaggedField(2, bytes(out)))
+        out = bytearray()
+        write_uvarint(out, len(item.finalized_features) + 1)
+        _write_finalized_feature_key(out, item.finalized_features, version)
+        known.append(TaggedField(2, bytes(out)))
     if item.zk_migration_ready:
-        if version >= 3:
-            out = bytearray()
-            out += _S_BOOL.pack(item.zk_migration_ready)
-            known.append(TaggedField(3, bytes(out)))
-    if version < 3:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+        out = bytearray()
+        out += _BOOL.pack(item.zk_migration_ready)
+        known.append(TaggedField(3, bytes(out)))
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request ApiVersionsRequest key=18 versions=0-4 flexible=3+ listeners=broker,controller

@@ -11,19 +11,21 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import READ_FAILURES, count_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_length
+from millstream.protocol.writing import WRITE_FAILURES, write_uvarint
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_ZERO: Final = Struct(">ix")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -61,14 +63,17 @@ class AssignReplicasToDirsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.broker_id, item.broker_epoch)
-            write_length(out, len(item.directories))
-            _write_assign_replicas_to_dirs_request_directory_data(out, item.directories, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.directories) + 1
+            if n < 128:
+                out += _INT32_INT64_BYTE.pack(self.broker_id, self.broker_epoch, n)
+            else:
+                out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
+                write_uvarint(out, n)
+            _write_assign_replicas_to_dirs_request_directory_data(out, self.directories, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -77,31 +82,32 @@ class AssignReplicasToDirsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, item.broker_epoch, n = _S_INT32_INT64_BYTE.unpack_from(data, at)
-            at += 13
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.broker_id, message.broker_epoch, n = _INT32_INT64_BYTE.unpack_from(data, at)
+            at += 12
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.directories, at = _read_assign_replicas_to_dirs_request_directory_data(data, at, version, n)
+            message.directories, at = _read_assign_replicas_to_dirs_request_directory_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -139,14 +145,17 @@ class AssignReplicasToDirsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            write_length(out, len(item.directories))
-            _write_assign_replicas_to_dirs_response_directory_data(out, item.directories, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.directories) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_uvarint(out, n)
+            _write_assign_replicas_to_dirs_response_directory_data(out, self.directories, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -155,38 +164,45 @@ class AssignReplicasToDirsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.directories, at = _read_assign_replicas_to_dirs_response_directory_data(data, at, version, n)
+            message.directories, at = _read_assign_replicas_to_dirs_response_directory_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_assign_replicas_to_dirs_request_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsRequestPartitionData], int]:
+def _read_assign_replicas_to_dirs_request_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AssignReplicasToDirsRequestPartitionData], int]:
     items: list[AssignReplicasToDirsRequestPartitionData] = []
     for _ in range(count):
         item = _new(AssignReplicasToDirsRequestPartitionData)
-        item.partition_index, tags = _S_INT32_BYTE.unpack_from(data, at)
+        item.partition_index, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -195,26 +211,31 @@ def _read_assign_replicas_to_dirs_request_partition_data(data: bytes, at: int, v
     return items, at
 
 
-def _write_assign_replicas_to_dirs_request_partition_data(out: bytearray, items: Iterable[AssignReplicasToDirsRequestPartitionData], version: int) -> None:
+def _write_assign_replicas_to_dirs_request_partition_data(
+    out: bytearray, items: Iterable[AssignReplicasToDirsRequestPartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.partition_index)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.partition_index)
 
 
-def _read_assign_replicas_to_dirs_request_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsRequestTopicData], int]:
-    limit = len(data)
+def _read_assign_replicas_to_dirs_request_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AssignReplicasToDirsRequestTopicData], int]:
     items: list[AssignReplicasToDirsRequestTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AssignReplicasToDirsRequestTopicData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 5 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_assign_replicas_to_dirs_request_partition_data(data, at, version, n)
@@ -227,10 +248,16 @@ def _read_assign_replicas_to_dirs_request_topic_data(data: bytes, at: int, versi
     return items, at
 
 
-def _write_assign_replicas_to_dirs_request_topic_data(out: bytearray, items: Iterable[AssignReplicasToDirsRequestTopicData], version: int) -> None:
+def _write_assign_replicas_to_dirs_request_topic_data(
+    out: bytearray, items: Iterable[AssignReplicasToDirsRequestTopicData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_assign_replicas_to_dirs_request_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -238,17 +265,20 @@ def _write_assign_replicas_to_dirs_request_topic_data(out: bytearray, items: Ite
             out.append(0)
 
 
-def _read_assign_replicas_to_dirs_request_directory_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsRequestDirectoryData], int]:
-    limit = len(data)
+def _read_assign_replicas_to_dirs_request_directory_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AssignReplicasToDirsRequestDirectoryData], int]:
     items: list[AssignReplicasToDirsRequestDirectoryData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AssignReplicasToDirsRequestDirectoryData)
-        item.id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 18 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_assign_replicas_to_dirs_request_topic_data(data, at, version, n)
@@ -261,10 +291,16 @@ def _read_assign_replicas_to_dirs_request_directory_data(data: bytes, at: int, v
     return items, at
 
 
-def _write_assign_replicas_to_dirs_request_directory_data(out: bytearray, items: Iterable[AssignReplicasToDirsRequestDirectoryData], version: int) -> None:
+def _write_assign_replicas_to_dirs_request_directory_data(
+    out: bytearray, items: Iterable[AssignReplicasToDirsRequestDirectoryData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.id)
-        write_length(out, len(item.topics))
+        n = len(item.topics) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.id, n)
+        else:
+            out += _UUID.pack(item.id)
+            write_uvarint(out, n)
         _write_assign_replicas_to_dirs_request_topic_data(out, item.topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -272,11 +308,13 @@ def _write_assign_replicas_to_dirs_request_directory_data(out: bytearray, items:
             out.append(0)
 
 
-def _read_assign_replicas_to_dirs_response_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsResponsePartitionData], int]:
+def _read_assign_replicas_to_dirs_response_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AssignReplicasToDirsResponsePartitionData], int]:
     items: list[AssignReplicasToDirsResponsePartitionData] = []
     for _ in range(count):
         item = _new(AssignReplicasToDirsResponsePartitionData)
-        item.partition_index, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+        item.partition_index, item.error_code, tags = _INT32_INT16_BYTE.unpack_from(data, at)
         at += 7
         item.unknown_tagged_fields = ()
         if tags:
@@ -285,26 +323,31 @@ def _read_assign_replicas_to_dirs_response_partition_data(data: bytes, at: int, 
     return items, at
 
 
-def _write_assign_replicas_to_dirs_response_partition_data(out: bytearray, items: Iterable[AssignReplicasToDirsResponsePartitionData], version: int) -> None:
+def _write_assign_replicas_to_dirs_response_partition_data(
+    out: bytearray, items: Iterable[AssignReplicasToDirsResponsePartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if item.unknown_tagged_fields:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT16_ZERO.pack(item.partition_index, item.error_code)
 
 
-def _read_assign_replicas_to_dirs_response_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsResponseTopicData], int]:
-    limit = len(data)
+def _read_assign_replicas_to_dirs_response_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AssignReplicasToDirsResponseTopicData], int]:
     items: list[AssignReplicasToDirsResponseTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AssignReplicasToDirsResponseTopicData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 7 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_assign_replicas_to_dirs_response_partition_data(data, at, version, n)
@@ -317,10 +360,16 @@ def _read_assign_replicas_to_dirs_response_topic_data(data: bytes, at: int, vers
     return items, at
 
 
-def _write_assign_replicas_to_dirs_response_topic_data(out: bytearray, items: Iterable[AssignReplicasToDirsResponseTopicData], version: int) -> None:
+def _write_assign_replicas_to_dirs_response_topic_data(
+    out: bytearray, items: Iterable[AssignReplicasToDirsResponseTopicData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_assign_replicas_to_dirs_response_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -328,17 +377,20 @@ def _write_assign_replicas_to_dirs_response_topic_data(out: bytearray, items: It
             out.append(0)
 
 
-def _read_assign_replicas_to_dirs_response_directory_data(data: bytes, at: int, version: int, count: int) -> tuple[list[AssignReplicasToDirsResponseDirectoryData], int]:
-    limit = len(data)
+def _read_assign_replicas_to_dirs_response_directory_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AssignReplicasToDirsResponseDirectoryData], int]:
     items: list[AssignReplicasToDirsResponseDirectoryData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AssignReplicasToDirsResponseDirectoryData)
-        item.id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 18 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_assign_replicas_to_dirs_response_topic_data(data, at, version, n)
@@ -351,10 +403,16 @@ def _read_assign_replicas_to_dirs_response_directory_data(data: bytes, at: int, 
     return items, at
 
 
-def _write_assign_replicas_to_dirs_response_directory_data(out: bytearray, items: Iterable[AssignReplicasToDirsResponseDirectoryData], version: int) -> None:
+def _write_assign_replicas_to_dirs_response_directory_data(
+    out: bytearray, items: Iterable[AssignReplicasToDirsResponseDirectoryData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.id)
-        write_length(out, len(item.topics))
+        n = len(item.topics) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.id, n)
+        else:
+            out += _UUID.pack(item.id)
+            write_uvarint(out, n)
         _write_assign_replicas_to_dirs_response_topic_data(out, item.topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

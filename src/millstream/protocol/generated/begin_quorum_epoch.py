@@ -11,23 +11,49 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_3INT32: Final = Struct(">iii")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16_2INT32: Final = Struct(">ihii")
-_S_INT32_INT16_2INT32_BYTE: Final = Struct(">ihiiB")
-_S_INT32_UUID_2INT32: Final = Struct(">i16sii")
-_S_INT32_UUID_2INT32_BYTE: Final = Struct(">i16siiB")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_INT32: Final = Struct(">hi")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16_2INT32: Final = Struct(">ihii")
+_INT32_INT16_2INT32_BYTE: Final = Struct(">ihiiB")
+_INT32_INT16_2INT32_ZERO: Final = Struct(">ihiix")
+_INT32_UUID_2INT32: Final = Struct(">i16sii")
+_INT32_UUID_2INT32_BYTE: Final = Struct(">i16siiB")
+_INT32_UUID_2INT32_ZERO: Final = Struct(">i16siix")
+_S3INT32: Final = Struct(">iii")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
@@ -70,106 +96,116 @@ class BeginQuorumEpochRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.cluster_id is None:
-                if version >= 1:
+            if self.cluster_id is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.cluster_id.encode()
+                n = len(raw) + 1
+            if version >= 1:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            n = len(self.topics) + 1
+            if version >= 1:
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.voter_id, n)
+                else:
+                    out += _INT32.pack(self.voter_id)
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            _write_begin_quorum_epoch_request_topic_data(out, self.topics, version)
+            if version >= 1:
+                n = len(self.leader_endpoints) + 1
+            if version >= 1:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            if version >= 1:
+                _write_leader_endpoint(out, self.leader_endpoints, version)
+            if version >= 1:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
                     out.append(0)
-                else:
-                    out += b"\xff\xff"
-            else:
-                if version >= 1:
-                    write_compact_string(out, item.cluster_id)
-                else:
-                    write_string(out, item.cluster_id)
-            if version >= 1:
-                out += _S_INT32.pack(item.voter_id)
-            else:
-                pass
-            if version >= 1:
-                write_length(out, len(item.topics))
-            else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_begin_quorum_epoch_request_topic_data(out, item.topics, version)
-            if version >= 1:
-                write_length(out, len(item.leader_endpoints))
-                _write_leader_endpoint(out, item.leader_endpoints, version)
-            if item.unknown_tagged_fields:
-                if version < 1:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 1:
-                out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.cluster_id, at = read_compact_string_or_null(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                item.cluster_id = None
-            else:
-                at += n
-                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 1:
-                item.voter_id, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
+                if n < 0:
+                    message.cluster_id = None
                 else:
-                    n -= 1
-            else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                    message.cluster_id = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
+            if version >= 1:
+                message.voter_id, n = _INT32_BYTE.unpack_from(data, at)
                 at += 4
-                item.voter_id = -1
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            else:
+                (n,) = _INT32.unpack_from(data, at)
+                at += 4
+                message.voter_id = -1
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_begin_quorum_epoch_request_topic_data(data, at, version, n)
+            message.topics, at = _read_begin_quorum_epoch_request_topic_data(data, at, version, n)
             if version >= 1:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.leader_endpoints = []
             if version >= 1:
                 if not 0 <= n * 5 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.leader_endpoints, at = _read_leader_endpoint(data, at, version, n)
-            else:
-                item.leader_endpoints = []
+                message.leader_endpoints, at = _read_leader_endpoint(data, at, version, n)
             if version >= 1:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -210,72 +246,90 @@ class BeginQuorumEpochResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.error_code)
+            n = len(self.topics) + 1
             if version >= 1:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT16_BYTE.pack(self.error_code, n)
+                else:
+                    out += _INT16.pack(self.error_code)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_begin_quorum_epoch_response_topic_data(out, item.topics, version)
-            if item.node_endpoints or item.unknown_tagged_fields:
-                _write_begin_quorum_epoch_response_tags(out, item, version)
-            elif version >= 1:
-                out.append(0)
+                out += _INT16_INT32.pack(self.error_code, n - 1)
+            _write_begin_quorum_epoch_response_topic_data(out, self.topics, version)
+            if version >= 1:
+                if self.node_endpoints or self.unknown_tagged_fields:
+                    _write_begin_quorum_epoch_response_tags(out, self, version)
+                else:
+                    out.append(0)
+            else:
+                if self.node_endpoints:
+                    raise not_in_version("node_endpoints", version)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-                at += 3
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.error_code, n = _INT16_BYTE.unpack_from(data, at)
+                at += 2
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.error_code, n = _S_INT16_INT32.unpack_from(data, at)
+                message.error_code, n = _INT16_INT32.unpack_from(data, at)
                 at += 6
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_begin_quorum_epoch_response_topic_data(data, at, version, n)
+            message.topics, at = _read_begin_quorum_epoch_response_topic_data(data, at, version, n)
             if version >= 1:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.node_endpoints = []
-            item.unknown_tagged_fields = ()
+            message.node_endpoints = []
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_begin_quorum_epoch_response_tags(item, data, at - 1, version)
+                at = _read_begin_quorum_epoch_response_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_begin_quorum_epoch_request_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[BeginQuorumEpochRequestPartitionData], int]:
+def _read_begin_quorum_epoch_request_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BeginQuorumEpochRequestPartitionData], int]:
     items: list[BeginQuorumEpochRequestPartitionData] = []
     for _ in range(count):
         item = _new(BeginQuorumEpochRequestPartitionData)
         if version >= 1:
-            item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch, tags = _S_INT32_UUID_2INT32_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.voter_directory_id,
+                item.leader_id,
+                item.leader_epoch,
+                tags,
+            ) = _INT32_UUID_2INT32_BYTE.unpack_from(data, at)
             at += 29
         else:
-            item.partition_index, item.leader_id, item.leader_epoch = _S_3INT32.unpack_from(data, at)
+            item.partition_index, item.leader_id, item.leader_epoch = _S3INT32.unpack_from(data, at)
             at += 12
-            tags = 0
             item.voter_directory_id = ZERO_UUID
+            tags = 0
         item.unknown_tagged_fields = ()
         if tags:
             item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
@@ -283,48 +337,56 @@ def _read_begin_quorum_epoch_request_partition_data(data: bytes, at: int, versio
     return items, at
 
 
-def _write_begin_quorum_epoch_request_partition_data(out: bytearray, items: Iterable[BeginQuorumEpochRequestPartitionData], version: int) -> None:
+def _write_begin_quorum_epoch_request_partition_data(
+    out: bytearray, items: Iterable[BeginQuorumEpochRequestPartitionData], version: int
+) -> None:
     for item in items:
         if version >= 1:
-            out += _S_INT32_UUID_2INT32.pack(item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch)
+            if item.unknown_tagged_fields:
+                out += _INT32_UUID_2INT32.pack(
+                    item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_UUID_2INT32_ZERO.pack(
+                    item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch
+                )
         else:
-            out += _S_3INT32.pack(item.partition_index, item.leader_id, item.leader_epoch)
-        if item.unknown_tagged_fields:
-            if version < 1:
+            out += _S3INT32.pack(item.partition_index, item.leader_id, item.leader_epoch)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
 
 
-def _read_begin_quorum_epoch_request_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[BeginQuorumEpochRequestTopicData], int]:
-    limit = len(data)
+def _read_begin_quorum_epoch_request_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BeginQuorumEpochRequestTopicData], int]:
     items: list[BeginQuorumEpochRequestTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(BeginQuorumEpochRequestTopicData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic_name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 12 <= limit - at:
             raise count_refused(n, limit - at)
@@ -341,50 +403,57 @@ def _read_begin_quorum_epoch_request_topic_data(data: bytes, at: int, version: i
     return items, at
 
 
-def _write_begin_quorum_epoch_request_topic_data(out: bytearray, items: Iterable[BeginQuorumEpochRequestTopicData], version: int) -> None:
+def _write_begin_quorum_epoch_request_topic_data(
+    out: bytearray, items: Iterable[BeginQuorumEpochRequestTopicData], version: int
+) -> None:
     for item in items:
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.topic_name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic_name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 1:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_begin_quorum_epoch_request_partition_data(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_leader_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[LeaderEndpoint], int]:
+def _read_leader_endpoint(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[LeaderEndpoint], int]:
     items: list[LeaderEndpoint] = []
     for _ in range(count):
         item = _new(LeaderEndpoint)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -395,24 +464,49 @@ def _read_leader_endpoint(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_leader_endpoint(out: bytearray, items: Iterable[LeaderEndpoint], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
-def _read_begin_quorum_epoch_response_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[BeginQuorumEpochResponsePartitionData], int]:
+def _read_begin_quorum_epoch_response_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BeginQuorumEpochResponsePartitionData], int]:
     items: list[BeginQuorumEpochResponsePartitionData] = []
     for _ in range(count):
         item = _new(BeginQuorumEpochResponsePartitionData)
         if version >= 1:
-            item.partition_index, item.error_code, item.leader_id, item.leader_epoch, tags = _S_INT32_INT16_2INT32_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+                tags,
+            ) = _INT32_INT16_2INT32_BYTE.unpack_from(data, at)
             at += 15
         else:
-            item.partition_index, item.error_code, item.leader_id, item.leader_epoch = _S_INT32_INT16_2INT32.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+            ) = _INT32_INT16_2INT32.unpack_from(data, at)
             at += 14
             tags = 0
         item.unknown_tagged_fields = ()
@@ -422,45 +516,58 @@ def _read_begin_quorum_epoch_response_partition_data(data: bytes, at: int, versi
     return items, at
 
 
-def _write_begin_quorum_epoch_response_partition_data(out: bytearray, items: Iterable[BeginQuorumEpochResponsePartitionData], version: int) -> None:
+def _write_begin_quorum_epoch_response_partition_data(
+    out: bytearray, items: Iterable[BeginQuorumEpochResponsePartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16_2INT32.pack(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
-        if item.unknown_tagged_fields:
-            if version < 1:
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT16_2INT32.pack(
+                    item.partition_index, item.error_code, item.leader_id, item.leader_epoch
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT16_2INT32_ZERO.pack(
+                    item.partition_index, item.error_code, item.leader_id, item.leader_epoch
+                )
+        else:
+            out += _INT32_INT16_2INT32.pack(
+                item.partition_index, item.error_code, item.leader_id, item.leader_epoch
+            )
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
 
 
-def _read_begin_quorum_epoch_response_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[BeginQuorumEpochResponseTopicData], int]:
-    limit = len(data)
+def _read_begin_quorum_epoch_response_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BeginQuorumEpochResponseTopicData], int]:
     items: list[BeginQuorumEpochResponseTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(BeginQuorumEpochResponseTopicData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic_name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 14 <= limit - at:
             raise count_refused(n, limit - at)
@@ -477,40 +584,52 @@ def _read_begin_quorum_epoch_response_topic_data(data: bytes, at: int, version: 
     return items, at
 
 
-def _write_begin_quorum_epoch_response_topic_data(out: bytearray, items: Iterable[BeginQuorumEpochResponseTopicData], version: int) -> None:
+def _write_begin_quorum_epoch_response_topic_data(
+    out: bytearray, items: Iterable[BeginQuorumEpochResponseTopicData], version: int
+) -> None:
     for item in items:
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.topic_name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic_name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 1:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_begin_quorum_epoch_response_partition_data(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+def _read_node_endpoint(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[NodeEndpoint], int]:
     items: list[NodeEndpoint] = []
     for _ in range(count):
         item = _new(NodeEndpoint)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -521,19 +640,27 @@ def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple
 
 def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
+        else:
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
-def _read_begin_quorum_epoch_response_tags(item: BeginQuorumEpochResponse, data: bytes, at: int, version: int) -> int:
+def _read_begin_quorum_epoch_response_tags(
+    item: BeginQuorumEpochResponse, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -549,21 +676,16 @@ def _read_begin_quorum_epoch_response_tags(item: BeginQuorumEpochResponse, data:
     return at
 
 
-def _write_begin_quorum_epoch_response_tags(target: bytearray, item: BeginQuorumEpochResponse, version: int) -> None:
+def _write_begin_quorum_epoch_response_tags(
+    section: bytearray, item: BeginQuorumEpochResponse, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.node_endpoints:
-        if version >= 1:
-            out = bytearray()
-            write_length(out, len(item.node_endpoints))
-            _write_node_endpoint(out, item.node_endpoints, version)
-            known.append(TaggedField(0, bytes(out)))
-        else:
-            raise not_in_version("node_endpoints", version)
-    if version < 1:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+        out = bytearray()
+        write_uvarint(out, len(item.node_endpoints) + 1)
+        _write_node_endpoint(out, item.node_endpoints, version)
+        known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request BeginQuorumEpochRequest key=53 versions=0-1 flexible=1+ listeners=controller

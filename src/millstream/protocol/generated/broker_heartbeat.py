@@ -10,16 +10,30 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import READ_FAILURES, past_end, read_length, read_uuids, read_uvarint, tag_refused
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_length, write_uuids
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    READ_FAILURES,
+    past_end,
+    read_length,
+    read_uuids,
+    read_uvarint,
+    tag_refused,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_uuids, write_uvarint
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT64_2BOOL: Final = Struct(">iqq??")
-_S_INT32_2INT64_2BOOL_BYTE: Final = Struct(">iqq??B")
-_S_INT32_INT16_3BOOL: Final = Struct(">ih???")
-_S_INT32_INT16_3BOOL_BYTE: Final = Struct(">ih???B")
+_INT32_2INT64_2BOOL: Final = Struct(">iqq??")
+_INT32_2INT64_2BOOL_BYTE: Final = Struct(">iqq??B")
+_INT32_2INT64_2BOOL_ZERO: Final = Struct(">iqq??x")
+_INT32_INT16_3BOOL: Final = Struct(">ih???")
+_INT32_INT16_3BOOL_BYTE: Final = Struct(">ih???B")
+_INT32_INT16_3BOOL_ZERO: Final = Struct(">ih???x")
 _new: Final = object.__new__
 
 
@@ -41,38 +55,60 @@ class BrokerHeartbeatRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_2INT64_2BOOL.pack(item.broker_id, item.broker_epoch, item.current_metadata_offset, item.want_fence, item.want_shut_down)
-            if item.offline_log_dirs or item.cordoned_log_dirs is not None or item.unknown_tagged_fields:
-                _write_broker_heartbeat_request_tags(out, item, version)
+            if (
+                self.offline_log_dirs
+                or self.cordoned_log_dirs is not None
+                or self.unknown_tagged_fields
+            ):
+                out += _INT32_2INT64_2BOOL.pack(
+                    self.broker_id,
+                    self.broker_epoch,
+                    self.current_metadata_offset,
+                    self.want_fence,
+                    self.want_shut_down,
+                )
+                _write_broker_heartbeat_request_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_2INT64_2BOOL_ZERO.pack(
+                    self.broker_id,
+                    self.broker_epoch,
+                    self.current_metadata_offset,
+                    self.want_fence,
+                    self.want_shut_down,
+                )
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, item.broker_epoch, item.current_metadata_offset, item.want_fence, item.want_shut_down, tags = _S_INT32_2INT64_2BOOL_BYTE.unpack_from(data, at)
+            (
+                message.broker_id,
+                message.broker_epoch,
+                message.current_metadata_offset,
+                message.want_fence,
+                message.want_shut_down,
+                tags,
+            ) = _INT32_2INT64_2BOOL_BYTE.unpack_from(data, at)
             at += 23
-            item.offline_log_dirs = []
-            item.cordoned_log_dirs = None
-            item.unknown_tagged_fields = ()
+            message.offline_log_dirs = []
+            message.cordoned_log_dirs = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_broker_heartbeat_request_tags(item, data, at - 1, version)
+                at = _read_broker_heartbeat_request_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -91,42 +127,62 @@ class BrokerHeartbeatResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16_3BOOL.pack(item.throttle_time_ms, item.error_code, item.is_caught_up, item.is_fenced, item.should_shut_down)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT16_3BOOL.pack(
+                    self.throttle_time_ms,
+                    self.error_code,
+                    self.is_caught_up,
+                    self.is_fenced,
+                    self.should_shut_down,
+                )
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT16_3BOOL_ZERO.pack(
+                    self.throttle_time_ms,
+                    self.error_code,
+                    self.is_caught_up,
+                    self.is_fenced,
+                    self.should_shut_down,
+                )
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, item.is_caught_up, item.is_fenced, item.should_shut_down, tags = _S_INT32_INT16_3BOOL_BYTE.unpack_from(data, at)
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                message.is_caught_up,
+                message.is_fenced,
+                message.should_shut_down,
+                tags,
+            ) = _INT32_INT16_3BOOL_BYTE.unpack_from(data, at)
             at += 10
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_broker_heartbeat_request_tags(item: BrokerHeartbeatRequest, data: bytes, at: int, version: int) -> int:
+def _read_broker_heartbeat_request_tags(
+    item: BrokerHeartbeatRequest, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -149,12 +205,14 @@ def _read_broker_heartbeat_request_tags(item: BrokerHeartbeatRequest, data: byte
     return at
 
 
-def _write_broker_heartbeat_request_tags(target: bytearray, item: BrokerHeartbeatRequest, version: int) -> None:
+def _write_broker_heartbeat_request_tags(
+    section: bytearray, item: BrokerHeartbeatRequest, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.offline_log_dirs:
         if version >= 1:
             out = bytearray()
-            write_length(out, len(item.offline_log_dirs))
+            write_uvarint(out, len(item.offline_log_dirs) + 1)
             write_uuids(out, item.offline_log_dirs)
             known.append(TaggedField(0, bytes(out)))
         else:
@@ -162,12 +220,12 @@ def _write_broker_heartbeat_request_tags(target: bytearray, item: BrokerHeartbea
     if item.cordoned_log_dirs is not None:
         if version >= 2:
             out = bytearray()
-            write_length(out, len(item.cordoned_log_dirs))
+            write_uvarint(out, len(item.cordoned_log_dirs) + 1)
             write_uuids(out, item.cordoned_log_dirs)
             known.append(TaggedField(1, bytes(out)))
         else:
             raise not_in_version("cordoned_log_dirs", version)
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request BrokerHeartbeatRequest key=63 versions=0-2 flexible=0+ listeners=controller

@@ -11,25 +11,45 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uuids
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+    read_uuids,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_length, write_string, write_uuids
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_string_length,
+    write_uuids,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT16_BYTE: Final = Struct(">hhB")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16_INT64: Final = Struct(">ihq")
-_S_INT32_INT16_INT64_BYTE: Final = Struct(">ihqB")
-_S_INT64: Final = Struct(">q")
-_S_INT64_BYTE: Final = Struct(">qB")
-_S_UINT16_INT16: Final = Struct(">Hh")
-_S_UINT16_INT16_BYTE: Final = Struct(">HhB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16_INT64: Final = Struct(">ihq")
+_INT32_INT16_INT64_BYTE: Final = Struct(">ihqB")
+_INT32_INT16_INT64_ZERO: Final = Struct(">ihqx")
+_INT64: Final = Struct(">q")
+_INT64_BYTE: Final = Struct(">qB")
+_INT64_ZERO: Final = Struct(">qx")
+_S2INT16: Final = Struct(">hh")
+_S2INT16_BYTE: Final = Struct(">hhB")
+_S2INT16_ZERO: Final = Struct(">hhx")
+_UINT16_INT16: Final = Struct(">Hh")
+_UINT16_INT16_BYTE: Final = Struct(">HhB")
+_UINT16_INT16_ZERO: Final = Struct(">Hhx")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -70,118 +90,141 @@ class BrokerRegistrationRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.broker_id)
-            write_compact_string(out, item.cluster_id)
-            out += _S_UUID.pack(item.incarnation_id)
-            write_length(out, len(item.listeners))
-            _write_listener(out, item.listeners, version)
-            write_length(out, len(item.features))
-            _write_feature(out, item.features, version)
-            if item.rack is None:
-                out.append(0)
+            raw = self.cluster_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.broker_id, n)
             else:
-                write_compact_string(out, item.rack)
-            if version >= 1:
-                out += _S_BOOL.pack(item.is_migrating_zk_broker)
+                out += _INT32.pack(self.broker_id)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.listeners) + 1
+            if n < 128:
+                out += _UUID_BYTE.pack(self.incarnation_id, n)
             else:
-                if item.is_migrating_zk_broker:
-                    raise not_in_version("is_migrating_zk_broker", version)
+                out += _UUID.pack(self.incarnation_id)
+                write_uvarint(out, n)
+            _write_listener(out, self.listeners, version)
+            n = len(self.features) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_feature(out, self.features, version)
+            if self.rack is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.rack.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
             if version >= 2:
-                write_length(out, len(item.log_dirs))
-                write_uuids(out, item.log_dirs)
+                n = len(self.log_dirs) + 1
+            if version >= 2:
+                if n < 128:
+                    out += _BOOL_BYTE.pack(self.is_migrating_zk_broker, n)
+                else:
+                    out += _BOOL.pack(self.is_migrating_zk_broker)
+                    write_uvarint(out, n)
+            elif version >= 1:
+                out += _BOOL.pack(self.is_migrating_zk_broker)
+            elif self.is_migrating_zk_broker:
+                raise not_in_version("is_migrating_zk_broker", version)
+            if version >= 2:
+                write_uuids(out, self.log_dirs)
             if version >= 3:
-                out += _S_INT64.pack(item.previous_broker_epoch)
+                if self.unknown_tagged_fields:
+                    out += _INT64.pack(self.previous_broker_epoch)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT64_ZERO.pack(self.previous_broker_epoch)
             else:
-                pass
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            else:
-                out.append(0)
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.incarnation_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
-            if not 0 <= n * 7 <= limit - at:
-                raise count_refused(n, limit - at)
-            item.listeners, at = _read_listener(data, at, version, n)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
-            if not 0 <= n * 6 <= limit - at:
-                raise count_refused(n, limit - at)
-            item.features, at = _read_feature(data, at, version, n)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.rack = None
-            else:
+            message.broker_id, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if 0 < n < 128:
+                message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 2:
-                item.is_migrating_zk_broker, n = _S_BOOL_BYTE.unpack_from(data, at)
-                at += 2
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 1:
-                (item.is_migrating_zk_broker,) = _S_BOOL.unpack_from(data, at)
+            else:
+                message.cluster_id, at = read_compact_string(data, at)
+            message.incarnation_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
+                n -= 1
                 at += 1
             else:
-                item.is_migrating_zk_broker = False
-            if version >= 2:
-                item.log_dirs, at = read_uuids(data, at, n)
+                n, at = read_length(data, at)
+            if not 0 <= n * 7 <= limit - at:
+                raise count_refused(n, limit - at)
+            message.listeners, at = _read_listener(data, at, version, n)
+            n = data[at]
+            if n < 128:
+                n -= 1
+                at += 1
             else:
-                item.log_dirs = []
+                n, at = read_length(data, at)
+            if not 0 <= n * 6 <= limit - at:
+                raise count_refused(n, limit - at)
+            message.features, at = _read_feature(data, at, version, n)
+            n = data[at]
+            if 0 < n < 128:
+                message.rack = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.rack, at = read_compact_string_or_null(data, at)
+            if version >= 2:
+                message.is_migrating_zk_broker, n = _BOOL_BYTE.unpack_from(data, at)
+                at += 1
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            elif version >= 1:
+                (message.is_migrating_zk_broker,) = _BOOL.unpack_from(data, at)
+                at += 1
+                message.log_dirs = []
+            else:
+                message.is_migrating_zk_broker = False
+                message.log_dirs = []
+            if version >= 2:
+                message.log_dirs, at = read_uuids(data, at, n)
             if version >= 3:
-                item.previous_broker_epoch, tags = _S_INT64_BYTE.unpack_from(data, at)
+                message.previous_broker_epoch, tags = _INT64_BYTE.unpack_from(data, at)
                 at += 9
             else:
                 tags = data[at]
                 at += 1
-                item.previous_broker_epoch = -1
-            item.unknown_tagged_fields = ()
+                message.previous_broker_epoch = -1
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -198,36 +241,44 @@ class BrokerRegistrationResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16_INT64.pack(item.throttle_time_ms, item.error_code, item.broker_epoch)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT16_INT64.pack(
+                    self.throttle_time_ms, self.error_code, self.broker_epoch
+                )
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT16_INT64_ZERO.pack(
+                    self.throttle_time_ms, self.error_code, self.broker_epoch
+                )
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, item.broker_epoch, tags = _S_INT32_INT16_INT64_BYTE.unpack_from(data, at)
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                message.broker_epoch,
+                tags,
+            ) = _INT32_INT16_INT64_BYTE.unpack_from(data, at)
             at += 15
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list[Listener], int]:
@@ -235,26 +286,18 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
     for _ in range(count):
         item = _new(Listener)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, item.security_protocol, tags = _S_UINT16_INT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, item.security_protocol, tags = _UINT16_INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -265,13 +308,25 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_listener(out: bytearray, items: Iterable[Listener], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16_INT16.pack(item.port, item.security_protocol)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16_INT16.pack(item.port, item.security_protocol)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_INT16_ZERO.pack(item.port, item.security_protocol)
 
 
 def _read_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[Feature], int]:
@@ -279,16 +334,16 @@ def _read_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[
     for _ in range(count):
         item = _new(Feature)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.min_supported_version, item.max_supported_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+            item.name, at = read_compact_string(data, at)
+        (
+            item.min_supported_version,
+            item.max_supported_version,
+            tags,
+        ) = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -299,12 +354,18 @@ def _read_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[
 
 def _write_feature(out: bytearray, items: Iterable[Feature], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_2INT16.pack(item.min_supported_version, item.max_supported_version)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.min_supported_version, item.max_supported_version)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.min_supported_version, item.max_supported_version)
 
 SCHEMA: Final = """\
 request BrokerRegistrationRequest key=62 versions=0-4 flexible=0+ listeners=controller

@@ -11,23 +11,44 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_compact_int32s,
+    write_compact_strings,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_ZERO: Final = Struct(">ix")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_ZERO: Final = Struct(">bx")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -44,46 +65,48 @@ class ConsumerGroupDescribeRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.group_ids))
-            for text in item.group_ids:
-                write_compact_string(out, text)
-            out += _S_BOOL.pack(item.include_authorized_operations)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.group_ids) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_uvarint(out, n)
+            write_compact_strings(out, self.group_ids)
+            if self.unknown_tagged_fields:
+                out += _BOOL.pack(self.include_authorized_operations)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _BOOL_ZERO.pack(self.include_authorized_operations)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            item.group_ids, at = read_compact_strings(data, at, n)
-            item.include_authorized_operations, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.group_ids, at = read_compact_strings(data, at, n)
+            message.include_authorized_operations, tags = _BOOL_BYTE.unpack_from(data, at)
             at += 2
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -143,14 +166,17 @@ class ConsumerGroupDescribeResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
-            write_length(out, len(item.groups))
-            _write_described_group(out, item.groups, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.groups) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                write_uvarint(out, n)
+            _write_described_group(out, self.groups, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -159,54 +185,53 @@ class ConsumerGroupDescribeResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 20 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.groups, at = _read_described_group(data, at, version, n)
+            message.groups, at = _read_described_group(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_topic_partitions(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicPartitions], int]:
+def _read_topic_partitions(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicPartitions], int]:
     items: list[TopicPartitions] = []
     for _ in range(count):
         item = _new(TopicPartitions)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -218,27 +243,34 @@ def _read_topic_partitions(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_topic_partitions(out: bytearray, items: Iterable[TopicPartitions], version: int) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_assignment(data: bytes, at: int, version: int, count: int) -> tuple[list[Assignment], int]:
-    limit = len(data)
+def _read_assignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[Assignment], int]:
     items: list[Assignment] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Assignment)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 19 <= limit - at:
             raise count_refused(n, limit - at)
         item.topic_partitions, at = _read_topic_partitions(data, at, version, n)
@@ -253,7 +285,11 @@ def _read_assignment(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_assignment(out: bytearray, items: Iterable[Assignment], version: int) -> None:
     for item in items:
-        write_length(out, len(item.topic_partitions))
+        n = len(item.topic_partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_partitions(out, item.topic_partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -266,79 +302,53 @@ def _read_member(data: bytes, at: int, version: int, count: int) -> tuple[list[M
     for _ in range(count):
         item = _new(Member)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-        n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.instance_id = None
-        else:
+        if 0 < n < 128:
+            item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.instance_id = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.member_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.rack_id = None
-        else:
+        if 0 < n < 128:
+            item.instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
-        item.member_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.instance_id, at = read_compact_string_or_null(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_host = data[at - n : at].decode("utf-8", LENIENT)
+            item.rack_id, at = read_compact_string_or_null(data, at)
+        item.member_epoch, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.client_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.client_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 128:
+            item.client_host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.client_host, at = read_compact_string(data, at)
+        n = data[at]
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.subscribed_topic_names, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.subscribed_topic_regex = None
-        else:
+        if 0 < n < 128:
+            item.subscribed_topic_regex = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.subscribed_topic_regex = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.subscribed_topic_regex, at = read_compact_string_or_null(data, at)
         (item.assignment,), at = _read_assignment(data, at, version, 1)
         (item.target_assignment,), at = _read_assignment(data, at, version, 1)
         if version >= 1:
-            item.member_type, tags = _S_INT8_BYTE.unpack_from(data, at)
+            item.member_type, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
         else:
             tags = data[at]
@@ -353,93 +363,125 @@ def _read_member(data: bytes, at: int, version: int, count: int) -> tuple[list[M
 
 def _write_member(out: bytearray, items: Iterable[Member], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.member_id)
+        raw = item.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.instance_id is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.instance_id)
+            raw = item.instance_id.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.rack_id is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.rack_id)
-        out += _S_INT32.pack(item.member_epoch)
-        write_compact_string(out, item.client_id)
-        write_compact_string(out, item.client_host)
-        write_length(out, len(item.subscribed_topic_names))
-        for text in item.subscribed_topic_names:
-            write_compact_string(out, text)
+            raw = item.rack_id.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.client_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.member_epoch, n)
+        else:
+            out += _INT32.pack(item.member_epoch)
+            write_string_length(out, n)
+        out += raw
+        raw = item.client_host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.subscribed_topic_names) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.subscribed_topic_names)
         if item.subscribed_topic_regex is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.subscribed_topic_regex)
+            raw = item.subscribed_topic_regex.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         _write_assignment(out, (item.assignment,), version)
         _write_assignment(out, (item.target_assignment,), version)
         if version >= 1:
-            out += _S_INT8.pack(item.member_type)
+            if item.unknown_tagged_fields:
+                out += _INT8.pack(item.member_type)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT8_ZERO.pack(item.member_type)
         else:
-            pass
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
 
 
-def _read_described_group(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribedGroup], int]:
-    limit = len(data)
+def _read_described_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribedGroup], int]:
     items: list[DescribedGroup] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribedGroup)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.group_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.group_state = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_state = data[at - n : at].decode("utf-8", LENIENT)
-        item.group_epoch, item.assignment_epoch, n = _S_2INT32_BYTE.unpack_from(data, at)
-        at += 9
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+            item.group_state, at = read_compact_string(data, at)
+        item.group_epoch, item.assignment_epoch, n = _S2INT32_BYTE.unpack_from(data, at)
+        at += 8
+        if 0 < n < 128:
+            item.assignor_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.assignor_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.assignor_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 16 <= limit - at:
             raise count_refused(n, limit - at)
         item.members, at = _read_member(data, at, version, n)
-        item.authorized_operations, tags = _S_INT32_BYTE.unpack_from(data, at)
+        item.authorized_operations, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -450,22 +492,51 @@ def _read_described_group(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_described_group(out: bytearray, items: Iterable[DescribedGroup], version: int) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
-        write_compact_string(out, item.group_id)
-        write_compact_string(out, item.group_state)
-        out += _S_2INT32.pack(item.group_epoch, item.assignment_epoch)
-        write_compact_string(out, item.assignor_name)
-        write_length(out, len(item.members))
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
+        else:
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.group_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.assignor_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _S2INT32_BYTE.pack(item.group_epoch, item.assignment_epoch, n)
+        else:
+            out += _S2INT32.pack(item.group_epoch, item.assignment_epoch)
+            write_string_length(out, n)
+        out += raw
+        n = len(item.members) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_member(out, item.members, version)
-        out += _S_INT32.pack(item.authorized_operations)
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.authorized_operations)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.authorized_operations)
 
 SCHEMA: Final = """\
 request ConsumerGroupDescribeRequest key=69 versions=0-1 flexible=0+ listeners=broker

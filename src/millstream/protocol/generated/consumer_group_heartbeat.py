@@ -11,19 +11,37 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_compact_int32s,
+    write_compact_strings,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_INT8: Final = Struct(">iib")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S2INT32_INT8: Final = Struct(">iib")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -55,45 +73,95 @@ class ConsumerGroupHeartbeatRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_compact_string(out, item.member_id)
-            out += _S_INT32.pack(item.member_epoch)
-            if item.instance_id is None:
-                out.append(0)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.instance_id)
-            if item.rack_id is None:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.rack_id)
-            out += _S_INT32.pack(item.rebalance_timeout_ms)
-            if item.subscribed_topic_names is None:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            if self.instance_id is None:
+                raw = b""
+                n = 0
             else:
-                write_length(out, len(item.subscribed_topic_names))
-                for text in item.subscribed_topic_names:
-                    write_compact_string(out, text)
+                raw = self.instance_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.member_epoch, n)
+            else:
+                out += _INT32.pack(self.member_epoch)
+                write_string_length(out, n)
+            out += raw
+            if self.rack_id is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.rack_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.subscribed_topic_names is None:
+                n = 0
+            else:
+                n = len(self.subscribed_topic_names) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.rebalance_timeout_ms, n)
+            else:
+                out += _INT32.pack(self.rebalance_timeout_ms)
+                write_uvarint(out, n)
+            if self.subscribed_topic_names is not None:
+                write_compact_strings(out, self.subscribed_topic_names)
             if version >= 1:
-                if item.subscribed_topic_regex is None:
-                    out.append(0)
+                if self.subscribed_topic_regex is None:
+                    raw = b""
+                    n = 0
                 else:
-                    write_compact_string(out, item.subscribed_topic_regex)
-            elif item.subscribed_topic_regex is not None:
+                    raw = self.subscribed_topic_regex.encode()
+                    n = len(raw) + 1
+            if version >= 1:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif self.subscribed_topic_regex is not None:
                 raise not_in_version("subscribed_topic_regex", version)
-            if item.server_assignor is None:
-                out.append(0)
+            if version >= 1:
+                out += raw
+            if self.server_assignor is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.server_assignor)
-            if item.topic_partitions is None:
-                out.append(0)
+                raw = self.server_assignor.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_length(out, len(item.topic_partitions))
-                _write_topic_partitions(out, item.topic_partitions, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                write_string_length(out, n)
+            out += raw
+            if self.topic_partitions is None:
+                n = 0
+            else:
+                n = len(self.topic_partitions) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.topic_partitions is not None:
+                _write_topic_partitions(out, self.topic_partitions, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -102,114 +170,85 @@ class ConsumerGroupHeartbeatRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.member_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.instance_id = None
-            else:
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.instance_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.rack_id = None
-            else:
+            if 0 < n < 128:
+                message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.rebalance_timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.member_id, at = read_compact_string(data, at)
+            message.member_epoch, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if 0 < n < 128:
+                message.instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.instance_id, at = read_compact_string_or_null(data, at)
+            n = data[at]
+            if 0 < n < 128:
+                message.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.rack_id, at = read_compact_string_or_null(data, at)
+            message.rebalance_timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
-            if n < 0:
-                item.subscribed_topic_names = None
+                at += 1
             else:
-                item.subscribed_topic_names, at = read_compact_strings(data, at, n)
+                n, at = read_length(data, at)
+            if n < 0:
+                message.subscribed_topic_names = None
+            else:
+                message.subscribed_topic_names, at = read_compact_strings(data, at, n)
             if version >= 1:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                pass
-            if version >= 1:
-                if n < 0:
-                    item.subscribed_topic_regex = None
-                else:
+                if 0 < n < 128:
+                    message.subscribed_topic_regex = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.subscribed_topic_regex = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.subscribed_topic_regex, at = read_compact_string_or_null(data, at)
             else:
-                item.subscribed_topic_regex = None
+                message.subscribed_topic_regex = None
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.server_assignor = None
-            else:
+            if 0 < n < 128:
+                message.server_assignor = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.server_assignor = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.server_assignor, at = read_compact_string_or_null(data, at)
+            n = data[at]
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.topic_partitions = None
+                message.topic_partitions = None
             else:
                 if not 0 <= n * 18 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.topic_partitions, at = _read_topic_partitions(data, at, version, n)
+                message.topic_partitions, at = _read_topic_partitions(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -236,26 +275,37 @@ class ConsumerGroupHeartbeatResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            if item.member_id is None:
-                out.append(0)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
             else:
-                write_compact_string(out, item.member_id)
-            out += _S_2INT32.pack(item.member_epoch, item.heartbeat_interval_ms)
-            if item.assignment is None:
-                out.append(255)
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            if self.member_id is None:
+                raw = b""
+                n = 0
             else:
-                out.append(1)
-                _write_assignment(out, (item.assignment,), version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.member_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = -1 if self.assignment is None else 1
+            out += _S2INT32_INT8.pack(self.member_epoch, self.heartbeat_interval_ms, n)
+            if self.assignment is not None:
+                _write_assignment(out, (self.assignment,), version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -264,63 +314,64 @@ class ConsumerGroupHeartbeatResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.error_message, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.member_id = None
-            else:
+            if 0 < n < 128:
+                message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.member_epoch, item.heartbeat_interval_ms, n = _S_2INT32_INT8.unpack_from(data, at)
+            else:
+                message.member_id, at = read_compact_string_or_null(data, at)
+            (
+                message.member_epoch,
+                message.heartbeat_interval_ms,
+                n,
+            ) = _S2INT32_INT8.unpack_from(data, at)
             at += 9
             if n < 0:
-                item.assignment = None
+                message.assignment = None
             else:
-                (item.assignment,), at = _read_assignment(data, at, version, 1)
+                (message.assignment,), at = _read_assignment(data, at, version, 1)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_topic_partitions(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicPartitions], int]:
+def _read_topic_partitions(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicPartitions], int]:
     items: list[TopicPartitions] = []
     for _ in range(count):
         item = _new(TopicPartitions)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -332,26 +383,27 @@ def _read_topic_partitions(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_topic_partitions(out: bytearray, items: Iterable[TopicPartitions], version: int) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        out += _UUID.pack(item.topic_id)
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_assignment(data: bytes, at: int, version: int, count: int) -> tuple[list[Assignment], int]:
-    limit = len(data)
+def _read_assignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[Assignment], int]:
     items: list[Assignment] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Assignment)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 18 <= limit - at:
             raise count_refused(n, limit - at)
         item.topic_partitions, at = _read_topic_partitions(data, at, version, n)
@@ -366,7 +418,11 @@ def _read_assignment(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_assignment(out: bytearray, items: Iterable[Assignment], version: int) -> None:
     for item in items:
-        write_length(out, len(item.topic_partitions))
+        n = len(item.topic_partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_partitions(out, item.topic_partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

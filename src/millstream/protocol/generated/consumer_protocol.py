@@ -10,14 +10,28 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_integers,
+    read_strings,
+)
 from millstream.protocol.tagged_fields import TaggedField
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_int32s,
+    write_strings,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_INT16: Final = Struct(">ih")
 _new: Final = object.__new__
 
 
@@ -30,7 +44,9 @@ class ConsumerProtocolAssignmentTopicPartition:
 
 @dataclass(slots=True)
 class ConsumerProtocolAssignment:
-    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = field(default_factory=list)
+    assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = field(
+        default_factory=list
+    )
     user_data: bytes | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -40,17 +56,19 @@ class ConsumerProtocolAssignment:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(len(item.assigned_partitions))
-            _write_consumer_protocol_assignment_topic_partition(out, item.assigned_partitions, version)
-            if item.user_data is None:
-                out += b"\xff\xff\xff\xff"
+            n = len(self.assigned_partitions) + 1
+            out += _INT32.pack(n - 1)
+            _write_consumer_protocol_assignment_topic_partition(out, self.assigned_partitions, version)
+            if self.user_data is None:
+                n = 0
             else:
-                out += _S_INT32.pack(len(item.user_data))
-                out += item.user_data
-            if item.unknown_tagged_fields:
+                n = len(self.user_data) + 1
+            out += _INT32.pack(n - 1)
+            if self.user_data is not None:
+                out += self.user_data
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -58,31 +76,30 @@ class ConsumerProtocolAssignment:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.assigned_partitions, at = _read_consumer_protocol_assignment_topic_partition(data, at, version, n)
-            (n,) = _S_INT32.unpack_from(data, at)
+            message.assigned_partitions, at = _read_consumer_protocol_assignment_topic_partition(data, at, version, n)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             if n < 0:
-                item.user_data = None
+                message.user_data = None
             else:
+                message.user_data = data[at : at + n]
                 at += n
-                item.user_data = data[at - n : at]
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -96,7 +113,9 @@ class ConsumerProtocolSubscriptionTopicPartition:
 class ConsumerProtocolSubscription:
     topics: list[str] = field(default_factory=list)
     user_data: bytes | None = None
-    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = field(default_factory=list)  # 1+
+    owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = field(
+        default_factory=list
+    )  # 1+
     generation_id: int = -1  # 2+
     rack_id: str | None = None  # 3
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -107,30 +126,38 @@ class ConsumerProtocolSubscription:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(len(item.topics))
-            for text in item.topics:
-                write_string(out, text)
-            if item.user_data is None:
-                out += b"\xff\xff\xff\xff"
+            n = len(self.topics) + 1
+            out += _INT32.pack(n - 1)
+            write_strings(out, self.topics)
+            if self.user_data is None:
+                n = 0
             else:
-                out += _S_INT32.pack(len(item.user_data))
-                out += item.user_data
+                n = len(self.user_data) + 1
+            out += _INT32.pack(n - 1)
+            if self.user_data is not None:
+                out += self.user_data
             if version >= 1:
-                out += _S_INT32.pack(len(item.owned_partitions))
-                _write_consumer_protocol_subscription_topic_partition(out, item.owned_partitions, version)
-            if version >= 2:
-                out += _S_INT32.pack(item.generation_id)
-            else:
-                pass
+                n = len(self.owned_partitions) + 1
+            if version >= 1:
+                out += _INT32.pack(n - 1)
+            if version >= 1:
+                _write_consumer_protocol_subscription_topic_partition(out, self.owned_partitions, version)
             if version >= 3:
-                if item.rack_id is None:
-                    out += b"\xff\xff"
+                if self.rack_id is None:
+                    raw = b""
+                    n = 0
                 else:
-                    write_string(out, item.rack_id)
-            if item.unknown_tagged_fields:
+                    raw = self.rack_id.encode()
+                    n = len(raw) + 1
+            if version >= 3:
+                out += _INT32_INT16.pack(self.generation_id, n - 1)
+            elif version >= 2:
+                out += _INT32.pack(self.generation_id)
+            if version >= 3:
+                out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -138,110 +165,116 @@ class ConsumerProtocolSubscription:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-            item.topics, at = read_strings(data, at, n)
-            (n,) = _S_INT32.unpack_from(data, at)
+            message.topics, at = read_strings(data, at, n)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             if n < 0:
-                item.user_data = None
+                message.user_data = None
             else:
+                message.user_data = data[at : at + n]
                 at += n
-                item.user_data = data[at - n : at]
             if version >= 1:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             else:
-                pass
+                message.owned_partitions = []
             if version >= 1:
                 if not 0 <= n * 6 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.owned_partitions, at = _read_consumer_protocol_subscription_topic_partition(data, at, version, n)
-            else:
-                item.owned_partitions = []
+                message.owned_partitions, at = _read_consumer_protocol_subscription_topic_partition(data, at, version, n)
             if version >= 3:
-                item.generation_id, n = _S_INT32_INT16.unpack_from(data, at)
+                message.generation_id, n = _INT32_INT16.unpack_from(data, at)
                 at += 6
-            elif version >= 2:
-                (item.generation_id,) = _S_INT32.unpack_from(data, at)
-                at += 4
-            else:
-                item.generation_id = -1
-            if version >= 3:
                 if n < 0:
-                    item.rack_id = None
+                    message.rack_id = None
                 else:
+                    message.rack_id = data[at : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
+            elif version >= 2:
+                (message.generation_id,) = _INT32.unpack_from(data, at)
+                at += 4
+                message.rack_id = None
             else:
-                item.rack_id = None
-            tags = 0
-            item.unknown_tagged_fields = ()
+                message.generation_id = -1
+                message.rack_id = None
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_consumer_protocol_assignment_topic_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[ConsumerProtocolAssignmentTopicPartition], int]:
+def _read_consumer_protocol_assignment_topic_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ConsumerProtocolAssignmentTopicPartition], int]:
     items: list[ConsumerProtocolAssignmentTopicPartition] = []
     for _ in range(count):
         item = _new(ConsumerProtocolAssignmentTopicPartition)
-        (n,) = _S_INT16.unpack_from(data, at)
+        (n,) = _INT16.unpack_from(data, at)
         at += 2
         if n < 0:
             raise null_refused()
+        item.topic = data[at : at + n].decode("utf-8", LENIENT)
         at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
-        (n,) = _S_INT32.unpack_from(data, at)
+        (n,) = _INT32.unpack_from(data, at)
         at += 4
         item.partitions, at = read_integers(data, at, n, "i", 4)
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
 
 
-def _write_consumer_protocol_assignment_topic_partition(out: bytearray, items: Iterable[ConsumerProtocolAssignmentTopicPartition], version: int) -> None:
+def _write_consumer_protocol_assignment_topic_partition(
+    out: bytearray, items: Iterable[ConsumerProtocolAssignmentTopicPartition], version: int
+) -> None:
     for item in items:
-        write_string(out, item.topic)
-        out += _S_INT32.pack(len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.topic.encode()
+        n = len(raw) + 1
+        out += _INT16.pack(n - 1)
+        out += raw
+        write_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
 
-def _read_consumer_protocol_subscription_topic_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[ConsumerProtocolSubscriptionTopicPartition], int]:
+def _read_consumer_protocol_subscription_topic_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ConsumerProtocolSubscriptionTopicPartition], int]:
     items: list[ConsumerProtocolSubscriptionTopicPartition] = []
     for _ in range(count):
         item = _new(ConsumerProtocolSubscriptionTopicPartition)
-        (n,) = _S_INT16.unpack_from(data, at)
+        (n,) = _INT16.unpack_from(data, at)
         at += 2
         if n < 0:
             raise null_refused()
+        item.topic = data[at : at + n].decode("utf-8", LENIENT)
         at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
-        (n,) = _S_INT32.unpack_from(data, at)
+        (n,) = _INT32.unpack_from(data, at)
         at += 4
         item.partitions, at = read_integers(data, at, n, "i", 4)
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
 
 
-def _write_consumer_protocol_subscription_topic_partition(out: bytearray, items: Iterable[ConsumerProtocolSubscriptionTopicPartition], version: int) -> None:
+def _write_consumer_protocol_subscription_topic_partition(
+    out: bytearray, items: Iterable[ConsumerProtocolSubscriptionTopicPartition], version: int
+) -> None:
     for item in items:
-        write_string(out, item.topic)
-        out += _S_INT32.pack(len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.topic.encode()
+        n = len(raw) + 1
+        out += _INT16.pack(n - 1)
+        out += raw
+        write_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 

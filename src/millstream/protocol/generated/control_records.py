@@ -11,25 +11,44 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT16_BYTE: Final = Struct(">hhB")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT16_INT32_BYTE: Final = Struct(">hiB")
-_S_INT16_INT64: Final = Struct(">hq")
-_S_INT16_INT64_BYTE: Final = Struct(">hqB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_UUID: Final = Struct(">i16s")
-_S_INT32_UUID_BYTE: Final = Struct(">i16sB")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_INT32: Final = Struct(">hi")
+_INT16_INT32_BYTE: Final = Struct(">hiB")
+_INT16_INT64: Final = Struct(">hq")
+_INT16_INT64_BYTE: Final = Struct(">hqB")
+_INT16_INT64_ZERO: Final = Struct(">hqx")
+_INT16_ZERO: Final = Struct(">hx")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_UUID: Final = Struct(">i16s")
+_INT32_UUID_BYTE: Final = Struct(">i16sB")
+_INT32_UUID_ZERO: Final = Struct(">i16sx")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT16: Final = Struct(">hh")
+_S2INT16_BYTE: Final = Struct(">hhB")
+_S2INT16_ZERO: Final = Struct(">hhx")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
@@ -44,11 +63,10 @@ class ControlRecordTypeSchema:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.type)
-            if item.unknown_tagged_fields:
+            out += _INT16.pack(self.type)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -56,21 +74,20 @@ class ControlRecordTypeSchema:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (item.type,) = _S_INT16.unpack_from(data, at)
+            (message.type,) = _INT16.unpack_from(data, at)
             at += 2
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -84,11 +101,10 @@ class EndTxnMarker:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.coordinator_epoch)
-            if item.unknown_tagged_fields:
+            out += _INT32.pack(self.coordinator_epoch)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -96,21 +112,20 @@ class EndTxnMarker:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (item.coordinator_epoch,) = _S_INT32.unpack_from(data, at)
+            (message.coordinator_epoch,) = _INT32.unpack_from(data, at)
             at += 4
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -125,36 +140,35 @@ class KRaftVersionRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_2INT16.pack(item.version, item.kraft_version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _S2INT16.pack(self.version, self.kraft_version)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _S2INT16_ZERO.pack(self.version, self.kraft_version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.version, item.kraft_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+            message.version, message.kraft_version, tags = _S2INT16_BYTE.unpack_from(data, at)
             at += 5
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -178,16 +192,23 @@ class LeaderChangeMessage:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16_INT32.pack(item.version, item.leader_id)
-            write_length(out, len(item.voters))
-            _write_leader_change_message_voter(out, item.voters, version)
-            write_length(out, len(item.granting_voters))
-            _write_leader_change_message_voter(out, item.granting_voters, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.voters) + 1
+            if n < 128:
+                out += _INT16_INT32_BYTE.pack(self.version, self.leader_id, n)
+            else:
+                out += _INT16_INT32.pack(self.version, self.leader_id)
+                write_uvarint(out, n)
+            _write_leader_change_message_voter(out, self.voters, version)
+            n = len(self.granting_voters) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_leader_change_message_voter(out, self.granting_voters, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -196,40 +217,41 @@ class LeaderChangeMessage:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.version, item.leader_id, n = _S_INT16_INT32_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.version, message.leader_id, n = _INT16_INT32_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.voters, at = _read_leader_change_message_voter(data, at, version, n)
+            message.voters, at = _read_leader_change_message_voter(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.granting_voters, at = _read_leader_change_message_voter(data, at, version, n)
+            message.granting_voters, at = _read_leader_change_message_voter(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -243,36 +265,35 @@ class SnapshotFooterRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT16.pack(self.version)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT16_ZERO.pack(self.version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.version, tags = _S_INT16_BYTE.unpack_from(data, at)
+            message.version, tags = _INT16_BYTE.unpack_from(data, at)
             at += 3
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -287,36 +308,39 @@ class SnapshotHeaderRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16_INT64.pack(item.version, item.last_contained_log_timestamp)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT16_INT64.pack(self.version, self.last_contained_log_timestamp)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT16_INT64_ZERO.pack(self.version, self.last_contained_log_timestamp)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.version, item.last_contained_log_timestamp, tags = _S_INT16_INT64_BYTE.unpack_from(data, at)
+            (
+                message.version,
+                message.last_contained_log_timestamp,
+                tags,
+            ) = _INT16_INT64_BYTE.unpack_from(data, at)
             at += 11
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -358,14 +382,17 @@ class VotersRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.version)
-            write_length(out, len(item.voters))
-            _write_voters_record_voter(out, item.voters, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.voters) + 1
+            if n < 128:
+                out += _INT16_BYTE.pack(self.version, n)
+            else:
+                out += _INT16.pack(self.version)
+                write_uvarint(out, n)
+            _write_voters_record_voter(out, self.voters, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -374,42 +401,45 @@ class VotersRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.version, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.version, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 27 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.voters, at = _read_voters_record_voter(data, at, version, n)
+            message.voters, at = _read_voters_record_voter(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_leader_change_message_voter(data: bytes, at: int, version: int, count: int) -> tuple[list[LeaderChangeMessageVoter], int]:
+def _read_leader_change_message_voter(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[LeaderChangeMessageVoter], int]:
     items: list[LeaderChangeMessageVoter] = []
     for _ in range(count):
         item = _new(LeaderChangeMessageVoter)
         if version >= 1:
-            item.voter_id, item.voter_directory_id, tags = _S_INT32_UUID_BYTE.unpack_from(data, at)
+            item.voter_id, item.voter_directory_id, tags = _INT32_UUID_BYTE.unpack_from(data, at)
             at += 21
         else:
-            item.voter_id, tags = _S_INT32_BYTE.unpack_from(data, at)
+            item.voter_id, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
             item.voter_directory_id = ZERO_UUID
         item.unknown_tagged_fields = ()
@@ -419,18 +449,24 @@ def _read_leader_change_message_voter(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_leader_change_message_voter(out: bytearray, items: Iterable[LeaderChangeMessageVoter], version: int) -> None:
+def _write_leader_change_message_voter(
+    out: bytearray, items: Iterable[LeaderChangeMessageVoter], version: int
+) -> None:
     for item in items:
         if version >= 1:
-            out += _S_INT32_UUID.pack(item.voter_id, item.voter_directory_id)
+            if item.unknown_tagged_fields:
+                out += _INT32_UUID.pack(item.voter_id, item.voter_directory_id)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_UUID_ZERO.pack(item.voter_id, item.voter_directory_id)
         else:
-            out += _S_INT32.pack(item.voter_id)
+            if item.unknown_tagged_fields:
+                out += _INT32.pack(item.voter_id)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_ZERO.pack(item.voter_id)
             if item.voter_directory_id != ZERO_UUID:
                 raise not_in_version("voter_directory_id", version)
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
 
 
 def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[Endpoint], int]:
@@ -438,26 +474,18 @@ def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list
     for _ in range(count):
         item = _new(Endpoint)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -468,19 +496,33 @@ def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_endpoint(out: bytearray, items: Iterable[Endpoint], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
-def _read_kraft_version_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[KRaftVersionFeature], int]:
+def _read_kraft_version_feature(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[KRaftVersionFeature], int]:
     items: list[KRaftVersionFeature] = []
     for _ in range(count):
-        min_supported_version, max_supported_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+        min_supported_version, max_supported_version, tags = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -489,26 +531,31 @@ def _read_kraft_version_feature(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_kraft_version_feature(out: bytearray, items: Iterable[KRaftVersionFeature], version: int) -> None:
+def _write_kraft_version_feature(
+    out: bytearray, items: Iterable[KRaftVersionFeature], version: int
+) -> None:
     for item in items:
-        out += _S_2INT16.pack(item.min_supported_version, item.max_supported_version)
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.min_supported_version, item.max_supported_version)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.min_supported_version, item.max_supported_version)
 
 
-def _read_voters_record_voter(data: bytes, at: int, version: int, count: int) -> tuple[list[VotersRecordVoter], int]:
-    limit = len(data)
+def _read_voters_record_voter(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[VotersRecordVoter], int]:
     items: list[VotersRecordVoter] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(VotersRecordVoter)
-        item.voter_id, item.voter_directory_id, n = _S_INT32_UUID_BYTE.unpack_from(data, at)
-        at += 21
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.voter_id, item.voter_directory_id, n = _INT32_UUID_BYTE.unpack_from(data, at)
+        at += 20
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 5 <= limit - at:
             raise count_refused(n, limit - at)
         item.endpoints, at = _read_endpoint(data, at, version, n)
@@ -522,10 +569,16 @@ def _read_voters_record_voter(data: bytes, at: int, version: int, count: int) ->
     return items, at
 
 
-def _write_voters_record_voter(out: bytearray, items: Iterable[VotersRecordVoter], version: int) -> None:
+def _write_voters_record_voter(
+    out: bytearray, items: Iterable[VotersRecordVoter], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_UUID.pack(item.voter_id, item.voter_directory_id)
-        write_length(out, len(item.endpoints))
+        n = len(item.endpoints) + 1
+        if n < 128:
+            out += _INT32_UUID_BYTE.pack(item.voter_id, item.voter_directory_id, n)
+        else:
+            out += _INT32_UUID.pack(item.voter_id, item.voter_directory_id)
+            write_uvarint(out, n)
         _write_endpoint(out, item.endpoints, version)
         _write_kraft_version_feature(out, (item.kraft_version_feature,), version)
         if item.unknown_tagged_fields:

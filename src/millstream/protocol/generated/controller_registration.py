@@ -11,20 +11,34 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT16_BYTE: Final = Struct(">hhB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_UUID_BOOL: Final = Struct(">i16s?")
-_S_INT32_UUID_BOOL_BYTE: Final = Struct(">i16s?B")
-_S_UINT16_INT16: Final = Struct(">Hh")
-_S_UINT16_INT16_BYTE: Final = Struct(">HhB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_UUID_BOOL: Final = Struct(">i16s?")
+_INT32_UUID_BOOL_BYTE: Final = Struct(">i16s?B")
+_S2INT16: Final = Struct(">hh")
+_S2INT16_BYTE: Final = Struct(">hhB")
+_S2INT16_ZERO: Final = Struct(">hhx")
+_UINT16_INT16: Final = Struct(">Hh")
+_UINT16_INT16_BYTE: Final = Struct(">HhB")
+_UINT16_INT16_ZERO: Final = Struct(">Hhx")
 _new: Final = object.__new__
 
 
@@ -61,16 +75,27 @@ class ControllerRegistrationRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_UUID_BOOL.pack(item.controller_id, item.incarnation_id, item.zk_migration_ready)
-            write_length(out, len(item.listeners))
-            _write_listener(out, item.listeners, version)
-            write_length(out, len(item.features))
-            _write_feature(out, item.features, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.listeners) + 1
+            if n < 128:
+                out += _INT32_UUID_BOOL_BYTE.pack(
+                    self.controller_id, self.incarnation_id, self.zk_migration_ready, n
+                )
+            else:
+                out += _INT32_UUID_BOOL.pack(
+                    self.controller_id, self.incarnation_id, self.zk_migration_ready
+                )
+                write_uvarint(out, n)
+            _write_listener(out, self.listeners, version)
+            n = len(self.features) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_feature(out, self.features, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -79,40 +104,46 @@ class ControllerRegistrationRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.controller_id, item.incarnation_id, item.zk_migration_ready, n = _S_INT32_UUID_BOOL_BYTE.unpack_from(data, at)
-            at += 22
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.controller_id,
+                message.incarnation_id,
+                message.zk_migration_ready,
+                n,
+            ) = _INT32_UUID_BOOL_BYTE.unpack_from(data, at)
+            at += 21
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 7 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.listeners, at = _read_listener(data, at, version, n)
+            message.listeners, at = _read_listener(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.features, at = _read_feature(data, at, version, n)
+            message.features, at = _read_feature(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -129,16 +160,22 @@ class ControllerRegistrationResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -147,33 +184,33 @@ class ControllerRegistrationResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.error_message, at = read_compact_string_or_null(data, at)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list[Listener], int]:
@@ -181,26 +218,18 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
     for _ in range(count):
         item = _new(Listener)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, item.security_protocol, tags = _S_UINT16_INT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, item.security_protocol, tags = _UINT16_INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -211,13 +240,25 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_listener(out: bytearray, items: Iterable[Listener], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16_INT16.pack(item.port, item.security_protocol)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16_INT16.pack(item.port, item.security_protocol)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_INT16_ZERO.pack(item.port, item.security_protocol)
 
 
 def _read_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[Feature], int]:
@@ -225,16 +266,16 @@ def _read_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[
     for _ in range(count):
         item = _new(Feature)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.min_supported_version, item.max_supported_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+            item.name, at = read_compact_string(data, at)
+        (
+            item.min_supported_version,
+            item.max_supported_version,
+            tags,
+        ) = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -245,12 +286,18 @@ def _read_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[
 
 def _write_feature(out: bytearray, items: Iterable[Feature], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_2INT16.pack(item.min_supported_version, item.max_supported_version)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.min_supported_version, item.max_supported_version)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.min_supported_version, item.max_supported_version)
 
 SCHEMA: Final = """\
 request ControllerRegistrationRequest key=70 versions=0 flexible=0+ listeners=controller

@@ -10,22 +10,38 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_2INT8: Final = Struct(">bb")
-_S_2INT8_BYTE: Final = Struct(">bbB")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_INT8_INT16: Final = Struct(">bh")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_INT16: Final = Struct(">bh")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
+_S2INT8: Final = Struct(">bb")
+_S2INT8_BYTE: Final = Struct(">bbB")
+_S2INT8_ZERO: Final = Struct(">bbx")
 _new: Final = object.__new__
 
 
@@ -53,58 +69,62 @@ class CreateAclsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.creations) + 1
             if version >= 2:
-                write_length(out, len(item.creations))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.creations))
-            _write_acl_creation(out, item.creations, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_acl_creation(out, self.creations, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 8 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.creations, at = _read_acl_creation(data, at, version, n)
+            message.creations, at = _read_acl_creation(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -127,112 +147,121 @@ class CreateAclsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.results) + 1
             if version >= 2:
-                write_length(out, len(item.results))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.results))
-            _write_acl_creation_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_acl_creation_result(out, self.results, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 4 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_acl_creation_result(data, at, version, n)
+            message.results, at = _read_acl_creation_result(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_acl_creation(data: bytes, at: int, version: int, count: int) -> tuple[list[AclCreation], int]:
+def _read_acl_creation(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AclCreation], int]:
     items: list[AclCreation] = []
     for _ in range(count):
         item = _new(AclCreation)
         if version >= 2:
-            item.resource_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.resource_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.resource_name, at = read_compact_string(data, at)
         else:
-            item.resource_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.resource_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.resource_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
-            item.resource_pattern_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.resource_pattern_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.principal = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.principal, at = read_compact_string(data, at)
         else:
-            item.resource_pattern_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.resource_pattern_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.principal = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.host, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.host = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
-            item.operation, item.permission_type, tags = _S_2INT8_BYTE.unpack_from(data, at)
+            item.operation, item.permission_type, tags = _S2INT8_BYTE.unpack_from(data, at)
             at += 3
         else:
-            item.operation, item.permission_type = _S_2INT8.unpack_from(data, at)
+            item.operation, item.permission_type = _S2INT8.unpack_from(data, at)
             at += 2
             tags = 0
         item.unknown_tagged_fields = ()
@@ -244,48 +273,72 @@ def _read_acl_creation(data: bytes, at: int, version: int, count: int) -> tuple[
 
 def _write_acl_creation(out: bytearray, items: Iterable[AclCreation], version: int) -> None:
     for item in items:
-        out += _S_INT8.pack(item.resource_type)
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.resource_name)
+            if n < 128:
+                out += _INT8_BYTE.pack(item.resource_type, n)
+            else:
+                out += _INT8.pack(item.resource_type)
+                write_string_length(out, n)
         else:
-            write_string(out, item.resource_name)
-        out += _S_INT8.pack(item.resource_pattern_type)
+            out += _INT8_INT16.pack(item.resource_type, n - 1)
+        out += raw
+        raw = item.principal.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal)
+            if n < 128:
+                out += _INT8_BYTE.pack(item.resource_pattern_type, n)
+            else:
+                out += _INT8.pack(item.resource_pattern_type)
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal)
+            out += _INT8_INT16.pack(item.resource_pattern_type, n - 1)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.host)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.host)
-        out += _S_2INT8.pack(item.operation, item.permission_type)
-        if item.unknown_tagged_fields:
-            if version < 2:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                out += _S2INT8.pack(item.operation, item.permission_type)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT8_ZERO.pack(item.operation, item.permission_type)
+        else:
+            out += _S2INT8.pack(item.operation, item.permission_type)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
 
 
-def _read_acl_creation_result(data: bytes, at: int, version: int, count: int) -> tuple[list[AclCreationResult], int]:
+def _read_acl_creation_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AclCreationResult], int]:
     items: list[AclCreationResult] = []
     for _ in range(count):
         item = _new(AclCreationResult)
         if version >= 2:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
+            item.error_code, n = _S2INT16.unpack_from(data, at)
             at += 4
-        if n < 0:
-            item.error_message = None
-        else:
-            at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.error_message = None
+            else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 2:
             tags = data[at]
             at += 1
@@ -298,25 +351,32 @@ def _read_acl_creation_result(data: bytes, at: int, version: int, count: int) ->
     return items, at
 
 
-def _write_acl_creation_result(out: bytearray, items: Iterable[AclCreationResult], version: int) -> None:
+def _write_acl_creation_result(
+    out: bytearray, items: Iterable[AclCreationResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.error_message is None:
-            if version >= 2:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 2:
-                write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if version >= 2:
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
             else:
-                write_string(out, item.error_message)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
+        else:
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request CreateAclsRequest key=30 versions=1-3 flexible=2+ listeners=broker,controller

@@ -10,19 +10,40 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BOOL: Final = Struct(">i?")
-_S_INT32_BOOL_BYTE: Final = Struct(">i?B")
-_S_INT32_BYTE: Final = Struct(">iB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BOOL: Final = Struct(">i?")
+_INT32_BOOL_BYTE: Final = Struct(">i?B")
+_INT32_BOOL_ZERO: Final = Struct(">i?x")
+_INT32_BYTE: Final = Struct(">iB")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -54,61 +75,71 @@ class CreatePartitionsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.topics) + 1
             if version >= 2:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_create_partitions_topic(out, item.topics, version)
-            out += _S_INT32_BOOL.pack(item.timeout_ms, item.validate_only)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT32.pack(n - 1)
+            _write_create_partitions_topic(out, self.topics, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT32_BOOL.pack(self.timeout_ms, self.validate_only)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_BOOL_ZERO.pack(self.timeout_ms, self.validate_only)
+            else:
+                out += _INT32_BOOL.pack(self.timeout_ms, self.validate_only)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 7 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_create_partitions_topic(data, at, version, n)
+            message.topics, at = _read_create_partitions_topic(data, at, version, n)
             if version >= 2:
-                item.timeout_ms, item.validate_only, tags = _S_INT32_BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.timeout_ms,
+                    message.validate_only,
+                    tags,
+                ) = _INT32_BOOL_BYTE.unpack_from(data, at)
                 at += 6
             else:
-                item.timeout_ms, item.validate_only = _S_INT32_BOOL.unpack_from(data, at)
+                message.timeout_ms, message.validate_only = _INT32_BOOL.unpack_from(data, at)
                 at += 5
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -132,76 +163,83 @@ class CreatePartitionsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.results) + 1
             if version >= 2:
-                write_length(out, len(item.results))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.results))
-            _write_create_partitions_topic_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_create_partitions_topic_result(out, self.results, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_create_partitions_topic_result(data, at, version, n)
+            message.results, at = _read_create_partitions_topic_result(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_create_partitions_assignment(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
+def _read_create_partitions_assignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatePartitionsAssignment], int]:
     items: list[CreatePartitionsAssignment] = []
     for _ in range(count):
         item = _new(CreatePartitionsAssignment)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.broker_ids = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.broker_ids, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.broker_ids, at = read_integers(data, at, n, "i", 4)
+            item.broker_ids, at = read_integers(data, at, n, "i", 4)
         if version >= 2:
             tags = data[at]
             at += 1
@@ -214,49 +252,54 @@ def _read_create_partitions_assignment(data: bytes, at: int, version: int, count
     return items, at
 
 
-def _write_create_partitions_assignment(out: bytearray, items: Iterable[CreatePartitionsAssignment], version: int) -> None:
+def _write_create_partitions_assignment(
+    out: bytearray, items: Iterable[CreatePartitionsAssignment], version: int
+) -> None:
     for item in items:
         if version >= 2:
-            write_length(out, len(item.broker_ids))
+            write_compact_int32s(out, item.broker_ids)
         else:
-            out += _S_INT32.pack(len(item.broker_ids))
-        write_integers(out, item.broker_ids, "i")
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+            write_int32s(out, item.broker_ids)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_create_partitions_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatePartitionsTopic], int]:
-    limit = len(data)
+def _read_create_partitions_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatePartitionsTopic], int]:
     items: list[CreatePartitionsTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(CreatePartitionsTopic)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
-            item.count, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.count, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            item.count, n = _S_2INT32.unpack_from(data, at)
+            item.count, n = _S2INT32.unpack_from(data, at)
             at += 8
         if n < 0:
             item.assignments = None
@@ -276,65 +319,79 @@ def _read_create_partitions_topic(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_create_partitions_topic(out: bytearray, items: Iterable[CreatePartitionsTopic], version: int) -> None:
+def _write_create_partitions_topic(
+    out: bytearray, items: Iterable[CreatePartitionsTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
-        out += _S_INT32.pack(item.count)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.assignments is None:
-            if version >= 2:
-                out.append(0)
-            else:
-                out += b"\xff\xff\xff\xff"
+            n = 0
         else:
-            if version >= 2:
-                write_length(out, len(item.assignments))
+            n = len(item.assignments) + 1
+        if version >= 2:
+            if n < 128:
+                out += _INT32_BYTE.pack(item.count, n)
             else:
-                out += _S_INT32.pack(len(item.assignments))
+                out += _INT32.pack(item.count)
+                write_uvarint(out, n)
+        else:
+            out += _S2INT32.pack(item.count, n - 1)
+        if item.assignments is not None:
             _write_create_partitions_assignment(out, item.assignments, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_create_partitions_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatePartitionsTopicResult], int]:
+def _read_create_partitions_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatePartitionsTopicResult], int]:
     items: list[CreatePartitionsTopicResult] = []
     for _ in range(count):
         item = _new(CreatePartitionsTopicResult)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 2:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
-            at += 4
-        if n < 0:
-            item.error_message = None
-        else:
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        if version >= 2:
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.error_message, at = read_compact_string_or_null(data, at)
+        else:
+            item.error_code, n = _S2INT16.unpack_from(data, at)
+            at += 4
+            if n < 0:
+                item.error_message = None
+            else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 2:
             tags = data[at]
             at += 1
@@ -347,29 +404,42 @@ def _read_create_partitions_topic_result(data: bytes, at: int, version: int, cou
     return items, at
 
 
-def _write_create_partitions_topic_result(out: bytearray, items: Iterable[CreatePartitionsTopicResult], version: int) -> None:
+def _write_create_partitions_topic_result(
+    out: bytearray, items: Iterable[CreatePartitionsTopicResult], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
-        out += _S_INT16.pack(item.error_code)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.error_message is None:
-            if version >= 2:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 2:
-                write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if version >= 2:
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
             else:
-                write_string(out, item.error_message)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
+        else:
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request CreatePartitionsRequest key=37 versions=0-3 flexible=2+ listeners=broker,controller

@@ -11,26 +11,55 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_BOOL_INT8_BOOL: Final = Struct(">?b?")
-_S_BOOL_INT8_BOOL_BYTE: Final = Struct(">?b?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BOOL: Final = Struct(">i?")
-_S_INT32_BOOL_BYTE: Final = Struct(">i?B")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT16_INT32: Final = Struct(">ihi")
-_S_UUID_INT16: Final = Struct(">16sh")
-_S_UUID_INT16_BYTE: Final = Struct(">16shB")
+_BOOL_INT8_BOOL: Final = Struct(">?b?")
+_BOOL_INT8_BOOL_BYTE: Final = Struct(">?b?B")
+_BOOL_INT8_BOOL_ZERO: Final = Struct(">?b?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BOOL: Final = Struct(">i?")
+_INT32_BOOL_BYTE: Final = Struct(">i?B")
+_INT32_BOOL_ZERO: Final = Struct(">i?x")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_INT32: Final = Struct(">ihi")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
+_UUID_INT16: Final = Struct(">16sh")
+_UUID_INT16_BYTE: Final = Struct(">16shB")
 _new: Final = object.__new__
 
 
@@ -72,61 +101,71 @@ class CreateTopicsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 7:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.topics) + 1
             if version >= 5:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_creatable_topic(out, item.topics, version)
-            out += _S_INT32_BOOL.pack(item.timeout_ms, item.validate_only)
-            if item.unknown_tagged_fields:
-                if version < 5:
+                out += _INT32.pack(n - 1)
+            _write_creatable_topic(out, self.topics, version)
+            if version >= 5:
+                if self.unknown_tagged_fields:
+                    out += _INT32_BOOL.pack(self.timeout_ms, self.validate_only)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_BOOL_ZERO.pack(self.timeout_ms, self.validate_only)
+            else:
+                out += _INT32_BOOL.pack(self.timeout_ms, self.validate_only)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 5:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 7:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 5:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 10 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_creatable_topic(data, at, version, n)
+            message.topics, at = _read_creatable_topic(data, at, version, n)
             if version >= 5:
-                item.timeout_ms, item.validate_only, tags = _S_INT32_BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.timeout_ms,
+                    message.validate_only,
+                    tags,
+                ) = _INT32_BOOL_BYTE.unpack_from(data, at)
                 at += 6
             else:
-                item.timeout_ms, item.validate_only = _S_INT32_BOOL.unpack_from(data, at)
+                message.timeout_ms, message.validate_only = _INT32_BOOL.unpack_from(data, at)
                 at += 5
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -165,76 +204,84 @@ class CreateTopicsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 7:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.topics) + 1
             if version >= 5:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_creatable_topic_result(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 5:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 5:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_creatable_topic_result(out, self.topics, version)
+            if version >= 5:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 7:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 5:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_creatable_topic_result(data, at, version, n)
+            message.topics, at = _read_creatable_topic_result(data, at, version, n)
             if version >= 5:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_creatable_replica_assignment(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
+def _read_creatable_replica_assignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatableReplicaAssignment], int]:
     items: list[CreatableReplicaAssignment] = []
     for _ in range(count):
         item = _new(CreatableReplicaAssignment)
         if version >= 5:
-            item.partition_index, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            item.partition_index, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if 0 < n < 17:
+                item.broker_ids = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.broker_ids, at = read_compact_int32s(data, at)
         else:
-            item.partition_index, n = _S_2INT32.unpack_from(data, at)
+            item.partition_index, n = _S2INT32.unpack_from(data, at)
             at += 8
-        item.broker_ids, at = read_integers(data, at, n, "i", 4)
+            item.broker_ids, at = read_integers(data, at, n, "i", 4)
         if version >= 5:
             tags = data[at]
             at += 1
@@ -247,55 +294,62 @@ def _read_creatable_replica_assignment(data: bytes, at: int, version: int, count
     return items, at
 
 
-def _write_creatable_replica_assignment(out: bytearray, items: Iterable[CreatableReplicaAssignment], version: int) -> None:
+def _write_creatable_replica_assignment(
+    out: bytearray, items: Iterable[CreatableReplicaAssignment], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
         if version >= 5:
-            write_length(out, len(item.broker_ids))
+            out += _INT32.pack(item.partition_index)
         else:
-            out += _S_INT32.pack(len(item.broker_ids))
-        write_integers(out, item.broker_ids, "i")
-        if item.unknown_tagged_fields:
-            if version < 5:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 5:
-            out.append(0)
+            out += _INT32.pack(item.partition_index)
+        if version >= 5:
+            write_compact_int32s(out, item.broker_ids)
+        else:
+            write_int32s(out, item.broker_ids)
+        if version >= 5:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_creatable_topic_config(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatableTopicConfig], int]:
+def _read_creatable_topic_config(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatableTopicConfig], int]:
     items: list[CreatableTopicConfig] = []
     for _ in range(count):
         item = _new(CreatableTopicConfig)
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.value, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.value = None
-        else:
-            at += n
-            item.value = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.value = None
+            else:
+                item.value = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 5:
             tags = data[at]
             at += 1
@@ -308,71 +362,95 @@ def _read_creatable_topic_config(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_creatable_topic_config(out: bytearray, items: Iterable[CreatableTopicConfig], version: int) -> None:
+def _write_creatable_topic_config(
+    out: bytearray, items: Iterable[CreatableTopicConfig], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.value is None:
-            if version >= 5:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 5:
-                write_compact_string(out, item.value)
+            raw = item.value.encode()
+            n = len(raw) + 1
+        if version >= 5:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.value)
-        if item.unknown_tagged_fields:
-            if version < 5:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 5:
-            out.append(0)
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 5:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_creatable_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatableTopic], int]:
-    limit = len(data)
+def _read_creatable_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatableTopic], int]:
     items: list[CreatableTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(CreatableTopic)
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
-            item.num_partitions, item.replication_factor, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                item.num_partitions,
+                item.replication_factor,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            item.num_partitions, item.replication_factor, n = _S_INT32_INT16_INT32.unpack_from(data, at)
+            (
+                item.num_partitions,
+                item.replication_factor,
+                n,
+            ) = _INT32_INT16_INT32.unpack_from(data, at)
             at += 10
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
         item.assignments, at = _read_creatable_replica_assignment(data, at, version, n)
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
@@ -391,55 +469,68 @@ def _read_creatable_topic(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_creatable_topic(out: bytearray, items: Iterable[CreatableTopic], version: int) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
-        out += _S_INT32_INT16.pack(item.num_partitions, item.replication_factor)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.assignments) + 1
         if version >= 5:
-            write_length(out, len(item.assignments))
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(item.num_partitions, item.replication_factor, n)
+            else:
+                out += _INT32_INT16.pack(item.num_partitions, item.replication_factor)
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.assignments))
+            out += _INT32_INT16_INT32.pack(item.num_partitions, item.replication_factor, n - 1)
         _write_creatable_replica_assignment(out, item.assignments, version)
+        n = len(item.configs) + 1
         if version >= 5:
-            write_length(out, len(item.configs))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.configs))
+            out += _INT32.pack(n - 1)
         _write_creatable_topic_config(out, item.configs, version)
-        if item.unknown_tagged_fields:
-            if version < 5:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 5:
-            out.append(0)
+        if version >= 5:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_creatable_topic_configs(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatableTopicConfigs], int]:
+def _read_creatable_topic_configs(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatableTopicConfigs], int]:
     items: list[CreatableTopicConfigs] = []
     for _ in range(count):
         item = _new(CreatableTopicConfigs)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.value = None
-        else:
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.value = data[at - n : at].decode("utf-8", LENIENT)
-        item.read_only, item.config_source, item.is_sensitive, tags = _S_BOOL_INT8_BOOL_BYTE.unpack_from(data, at)
+        else:
+            item.name, at = read_compact_string(data, at)
+        n = data[at]
+        if 0 < n < 128:
+            item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.value, at = read_compact_string_or_null(data, at)
+        (
+            item.read_only,
+            item.config_source,
+            item.is_sensitive,
+            tags,
+        ) = _BOOL_INT8_BOOL_BYTE.unpack_from(data, at)
         at += 4
         item.unknown_tagged_fields = ()
         if tags:
@@ -448,73 +539,98 @@ def _read_creatable_topic_configs(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_creatable_topic_configs(out: bytearray, items: Iterable[CreatableTopicConfigs], version: int) -> None:
+def _write_creatable_topic_configs(
+    out: bytearray, items: Iterable[CreatableTopicConfigs], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        if item.value is None:
-            out.append(0)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.value)
-        out += _S_BOOL_INT8_BOOL.pack(item.read_only, item.config_source, item.is_sensitive)
+            write_string_length(out, n)
+        out += raw
+        if item.value is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.value.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _BOOL_INT8_BOOL.pack(item.read_only, item.config_source, item.is_sensitive)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _BOOL_INT8_BOOL_ZERO.pack(item.read_only, item.config_source, item.is_sensitive)
 
 
-def _read_creatable_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[CreatableTopicResult], int]:
-    limit = len(data)
+def _read_creatable_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CreatableTopicResult], int]:
     items: list[CreatableTopicResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(CreatableTopicResult)
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 7:
-            item.topic_id, item.error_code, n = _S_UUID_INT16_BYTE.unpack_from(data, at)
-            at += 19
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.topic_id, item.error_code, n = _UUID_INT16_BYTE.unpack_from(data, at)
+            at += 18
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         elif version >= 5:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
             item.topic_id = ZERO_UUID
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
+            item.error_code, n = _S2INT16.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
-        if n < 0:
-            item.error_message = None
-        else:
-            at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 5:
-            item.num_partitions, item.replication_factor, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if n < 0:
+                item.error_message = None
             else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+        if version >= 5:
+            (
+                item.num_partitions,
+                item.replication_factor,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
             item.num_partitions = -1
             item.replication_factor = -1
+            item.configs = []
         if version >= 5:
             if n < 0:
                 item.configs = None
@@ -522,8 +638,6 @@ def _read_creatable_topic_result(data: bytes, at: int, version: int, count: int)
                 if not 0 <= n * 6 <= limit - at:
                     raise count_refused(n, limit - at)
                 item.configs, at = _read_creatable_topic_configs(data, at, version, n)
-        else:
-            item.configs = []
         if version >= 5:
             tags = data[at]
             at += 1
@@ -537,50 +651,74 @@ def _read_creatable_topic_result(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_creatable_topic_result(out: bytearray, items: Iterable[CreatableTopicResult], version: int) -> None:
+def _write_creatable_topic_result(
+    out: bytearray, items: Iterable[CreatableTopicResult], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
-        if version >= 7:
-            out += _S_UUID_INT16.pack(item.topic_id, item.error_code)
-        else:
-            out += _S_INT16.pack(item.error_code)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.error_message is None:
-            if version >= 5:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 5:
-                write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if version >= 7:
+            if n < 128:
+                out += _UUID_INT16_BYTE.pack(item.topic_id, item.error_code, n)
             else:
-                write_string(out, item.error_message)
-        if version >= 5:
-            out += _S_INT32_INT16.pack(item.num_partitions, item.replication_factor)
+                out += _UUID_INT16.pack(item.topic_id, item.error_code)
+                write_string_length(out, n)
+        elif version >= 5:
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
         else:
-            pass
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
         if version >= 5:
             if item.configs is None:
-                out.append(0)
+                n = 0
             else:
-                write_length(out, len(item.configs))
+                n = len(item.configs) + 1
+        if version >= 5:
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(item.num_partitions, item.replication_factor, n)
+            else:
+                out += _INT32_INT16.pack(item.num_partitions, item.replication_factor)
+                write_uvarint(out, n)
+        if version >= 5:
+            if item.configs is not None:
                 _write_creatable_topic_configs(out, item.configs, version)
-        if item.topic_config_error_code or item.unknown_tagged_fields:
-            _write_creatable_topic_result_tags(out, item, version)
-        elif version >= 5:
-            out.append(0)
+        if version >= 5:
+            if item.topic_config_error_code or item.unknown_tagged_fields:
+                _write_creatable_topic_result_tags(out, item, version)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_creatable_topic_result_tags(item: CreatableTopicResult, data: bytes, at: int, version: int) -> int:
+def _read_creatable_topic_result_tags(
+    item: CreatableTopicResult, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.topic_config_error_code,) = _S_INT16.unpack_from(data, at)
+            (item.topic_config_error_code,) = _INT16.unpack_from(data, at)
             at += 2
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -589,18 +727,15 @@ def _read_creatable_topic_result_tags(item: CreatableTopicResult, data: bytes, a
     return at
 
 
-def _write_creatable_topic_result_tags(target: bytearray, item: CreatableTopicResult, version: int) -> None:
+def _write_creatable_topic_result_tags(
+    section: bytearray, item: CreatableTopicResult, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.topic_config_error_code:
-        if version >= 5:
-            out = bytearray()
-            out += _S_INT16.pack(item.topic_config_error_code)
-            known.append(TaggedField(0, bytes(out)))
-    if version < 5:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+        out = bytearray()
+        out += _INT16.pack(item.topic_config_error_code)
+        known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request CreateTopicsRequest key=19 versions=2-7 flexible=5+ listeners=broker,controller

@@ -10,16 +10,34 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_strings,
+    read_length,
+    read_strings,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    tags_refused,
+    write_compact_strings,
+    write_string_length,
+    write_strings,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_ZERO: Final = Struct(">hx")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -35,63 +53,66 @@ class DeleteGroupsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.groups_names) + 1
             if version >= 2:
-                write_length(out, len(item.groups_names))
-            else:
-                out += _S_INT32.pack(len(item.groups_names))
-            for text in item.groups_names:
-                if version >= 2:
-                    write_compact_string(out, text)
+                if n < 128:
+                    out.append(n)
                 else:
-                    write_string(out, text)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            if version >= 2:
+                write_compact_strings(out, self.groups_names)
+            else:
+                write_strings(out, self.groups_names)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if version >= 2:
-                item.groups_names, at = read_compact_strings(data, at, n)
+                message.groups_names, at = read_compact_strings(data, at, n)
             else:
-                item.groups_names, at = read_strings(data, at, n)
+                message.groups_names, at = read_strings(data, at, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -114,84 +135,91 @@ class DeleteGroupsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.results) + 1
             if version >= 2:
-                write_length(out, len(item.results))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.results))
-            _write_deletable_group_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_deletable_group_result(out, self.results, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 4 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_deletable_group_result(data, at, version, n)
+            message.results, at = _read_deletable_group_result(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_deletable_group_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DeletableGroupResult], int]:
+def _read_deletable_group_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeletableGroupResult], int]:
     items: list[DeletableGroupResult] = []
     for _ in range(count):
         item = _new(DeletableGroupResult)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.group_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
-            item.error_code, tags = _S_INT16_BYTE.unpack_from(data, at)
+            item.error_code, tags = _INT16_BYTE.unpack_from(data, at)
             at += 3
         else:
-            (item.error_code,) = _S_INT16.unpack_from(data, at)
+            (item.error_code,) = _INT16.unpack_from(data, at)
             at += 2
             tags = 0
         item.unknown_tagged_fields = ()
@@ -201,19 +229,30 @@ def _read_deletable_group_result(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_deletable_group_result(out: bytearray, items: Iterable[DeletableGroupResult], version: int) -> None:
+def _write_deletable_group_result(
+    out: bytearray, items: Iterable[DeletableGroupResult], version: int
+) -> None:
     for item in items:
+        raw = item.group_id.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.group_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.group_id)
-        out += _S_INT16.pack(item.error_code)
-        if item.unknown_tagged_fields:
-            if version < 2:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                out += _INT16.pack(item.error_code)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT16_ZERO.pack(item.error_code)
+        else:
+            out += _INT16.pack(item.error_code)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
 
 SCHEMA: Final = """\
 request DeleteGroupsRequest key=42 versions=0-2 flexible=2+ listeners=broker

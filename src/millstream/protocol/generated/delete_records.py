@@ -10,19 +10,35 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT32_INT64_INT16: Final = Struct(">iqh")
-_S_INT32_INT64_INT16_BYTE: Final = Struct(">iqhB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_INT16: Final = Struct(">iqh")
+_INT32_INT64_INT16_BYTE: Final = Struct(">iqhB")
+_INT32_INT64_INT16_ZERO: Final = Struct(">iqhx")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -53,61 +69,67 @@ class DeleteRecordsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.topics) + 1
             if version >= 2:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_delete_records_topic(out, item.topics, version)
-            out += _S_INT32.pack(item.timeout_ms)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT32.pack(n - 1)
+            _write_delete_records_topic(out, self.topics, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.timeout_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_ZERO.pack(self.timeout_ms)
+            else:
+                out += _INT32.pack(self.timeout_ms)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_delete_records_topic(data, at, version, n)
+            message.topics, at = _read_delete_records_topic(data, at, version, n)
             if version >= 2:
-                item.timeout_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.timeout_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             else:
-                (item.timeout_ms,) = _S_INT32.unpack_from(data, at)
+                (message.timeout_ms,) = _INT32.unpack_from(data, at)
                 at += 4
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -138,70 +160,77 @@ class DeleteRecordsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.topics) + 1
             if version >= 2:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_delete_records_topic_result(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_delete_records_topic_result(out, self.topics, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_delete_records_topic_result(data, at, version, n)
+            message.topics, at = _read_delete_records_topic_result(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_delete_records_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+def _read_delete_records_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteRecordsPartition], int]:
     items: list[DeleteRecordsPartition] = []
     for _ in range(count):
         item = _new(DeleteRecordsPartition)
         if version >= 2:
-            item.partition_index, item.offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            item.partition_index, item.offset, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
         else:
-            item.partition_index, item.offset = _S_INT32_INT64.unpack_from(data, at)
+            item.partition_index, item.offset = _INT32_INT64.unpack_from(data, at)
             at += 12
             tags = 0
         item.unknown_tagged_fields = ()
@@ -211,45 +240,52 @@ def _read_delete_records_partition(data: bytes, at: int, version: int, count: in
     return items, at
 
 
-def _write_delete_records_partition(out: bytearray, items: Iterable[DeleteRecordsPartition], version: int) -> None:
+def _write_delete_records_partition(
+    out: bytearray, items: Iterable[DeleteRecordsPartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT64.pack(item.partition_index, item.offset)
-        if item.unknown_tagged_fields:
-            if version < 2:
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT64.pack(item.partition_index, item.offset)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT64_ZERO.pack(item.partition_index, item.offset)
+        else:
+            out += _INT32_INT64.pack(item.partition_index, item.offset)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
 
 
-def _read_delete_records_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
-    limit = len(data)
+def _read_delete_records_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteRecordsTopic], int]:
     items: list[DeleteRecordsTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DeleteRecordsTopic)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 12 <= limit - at:
             raise count_refused(n, limit - at)
@@ -266,34 +302,58 @@ def _read_delete_records_topic(data: bytes, at: int, version: int, count: int) -
     return items, at
 
 
-def _write_delete_records_topic(out: bytearray, items: Iterable[DeleteRecordsTopic], version: int) -> None:
+def _write_delete_records_topic(
+    out: bytearray, items: Iterable[DeleteRecordsTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 2:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_delete_records_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_delete_records_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+def _read_delete_records_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteRecordsPartitionResult], int]:
     items: list[DeleteRecordsPartitionResult] = []
     for _ in range(count):
         item = _new(DeleteRecordsPartitionResult)
         if version >= 2:
-            item.partition_index, item.low_watermark, item.error_code, tags = _S_INT32_INT64_INT16_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.low_watermark,
+                item.error_code,
+                tags,
+            ) = _INT32_INT64_INT16_BYTE.unpack_from(data, at)
             at += 15
         else:
-            item.partition_index, item.low_watermark, item.error_code = _S_INT32_INT64_INT16.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.low_watermark,
+                item.error_code,
+            ) = _INT32_INT64_INT16.unpack_from(data, at)
             at += 14
             tags = 0
         item.unknown_tagged_fields = ()
@@ -303,45 +363,58 @@ def _read_delete_records_partition_result(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_delete_records_partition_result(out: bytearray, items: Iterable[DeleteRecordsPartitionResult], version: int) -> None:
+def _write_delete_records_partition_result(
+    out: bytearray, items: Iterable[DeleteRecordsPartitionResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT64_INT16.pack(item.partition_index, item.low_watermark, item.error_code)
-        if item.unknown_tagged_fields:
-            if version < 2:
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT64_INT16.pack(
+                    item.partition_index, item.low_watermark, item.error_code
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT64_INT16_ZERO.pack(
+                    item.partition_index, item.low_watermark, item.error_code
+                )
+        else:
+            out += _INT32_INT64_INT16.pack(
+                item.partition_index, item.low_watermark, item.error_code
+            )
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
 
 
-def _read_delete_records_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
-    limit = len(data)
+def _read_delete_records_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteRecordsTopicResult], int]:
     items: list[DeleteRecordsTopicResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DeleteRecordsTopicResult)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 14 <= limit - at:
             raise count_refused(n, limit - at)
@@ -358,23 +431,36 @@ def _read_delete_records_topic_result(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_delete_records_topic_result(out: bytearray, items: Iterable[DeleteRecordsTopicResult], version: int) -> None:
+def _write_delete_records_topic_result(
+    out: bytearray, items: Iterable[DeleteRecordsTopicResult], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 2:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_delete_records_partition_result(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request DeleteRecordsRequest key=21 versions=0-2 flexible=2+ listeners=broker

@@ -11,16 +11,28 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID_INT16: Final = Struct(">16sh")
-_S_UUID_INT16_BYTE: Final = Struct(">16shB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_UUID_INT16: Final = Struct(">16sh")
+_UUID_INT16_BYTE: Final = Struct(">16shB")
 _new: Final = object.__new__
 
 
@@ -43,14 +55,23 @@ class DeleteShareGroupOffsetsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_length(out, len(item.topics))
-            _write_delete_share_group_offsets_request_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_delete_share_group_offsets_request_topic(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -59,41 +80,37 @@ class DeleteShareGroupOffsetsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 2 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_delete_share_group_offsets_request_topic(data, at, version, n)
+            message.topics, at = _read_delete_share_group_offsets_request_topic(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -120,18 +137,28 @@ class DeleteShareGroupOffsetsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            write_length(out, len(item.responses))
-            _write_delete_share_group_offsets_response_topic(out, item.responses, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.responses) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_delete_share_group_offsets_response_topic(out, self.responses, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -140,58 +167,56 @@ class DeleteShareGroupOffsetsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.error_message, at = read_compact_string_or_null(data, at)
+            n = data[at]
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 21 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_delete_share_group_offsets_response_topic(data, at, version, n)
+            message.responses, at = _read_delete_share_group_offsets_response_topic(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_delete_share_group_offsets_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteShareGroupOffsetsRequestTopic], int]:
+def _read_delete_share_group_offsets_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteShareGroupOffsetsRequestTopic], int]:
     items: list[DeleteShareGroupOffsetsRequestTopic] = []
     for _ in range(count):
         item = _new(DeleteShareGroupOffsetsRequestTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -201,40 +226,42 @@ def _read_delete_share_group_offsets_request_topic(data: bytes, at: int, version
     return items, at
 
 
-def _write_delete_share_group_offsets_request_topic(out: bytearray, items: Iterable[DeleteShareGroupOffsetsRequestTopic], version: int) -> None:
+def _write_delete_share_group_offsets_request_topic(
+    out: bytearray, items: Iterable[DeleteShareGroupOffsetsRequestTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_delete_share_group_offsets_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteShareGroupOffsetsResponseTopic], int]:
+def _read_delete_share_group_offsets_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteShareGroupOffsetsResponseTopic], int]:
     items: list[DeleteShareGroupOffsetsResponseTopic] = []
     for _ in range(count):
         item = _new(DeleteShareGroupOffsetsResponseTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
-        item.topic_id, item.error_code, n = _S_UUID_INT16_BYTE.unpack_from(data, at)
-        at += 19
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.topic_name, at = read_compact_string(data, at)
+        item.topic_id, item.error_code, n = _UUID_INT16_BYTE.unpack_from(data, at)
+        at += 18
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -244,14 +271,29 @@ def _read_delete_share_group_offsets_response_topic(data: bytes, at: int, versio
     return items, at
 
 
-def _write_delete_share_group_offsets_response_topic(out: bytearray, items: Iterable[DeleteShareGroupOffsetsResponseTopic], version: int) -> None:
+def _write_delete_share_group_offsets_response_topic(
+    out: bytearray, items: Iterable[DeleteShareGroupOffsetsResponseTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        out += _S_UUID_INT16.pack(item.topic_id, item.error_code)
-        if item.error_message is None:
-            out.append(0)
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.error_message)
+            write_string_length(out, n)
+        out += raw
+        if item.error_message is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _UUID_INT16_BYTE.pack(item.topic_id, item.error_code, n)
+        else:
+            out += _UUID_INT16.pack(item.topic_id, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

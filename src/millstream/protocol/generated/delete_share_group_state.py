@@ -11,17 +11,31 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_ZERO: Final = Struct(">ix")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -51,14 +65,23 @@ class DeleteShareGroupStateRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_length(out, len(item.topics))
-            _write_delete_state_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_delete_state_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -67,41 +90,37 @@ class DeleteShareGroupStateRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_delete_state_data(data, at, version, n)
+            message.topics, at = _read_delete_state_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -131,13 +150,16 @@ class DeleteShareGroupStateResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.results))
-            _write_delete_state_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.results) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_delete_state_result(out, self.results, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -146,38 +168,40 @@ class DeleteShareGroupStateResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_delete_state_result(data, at, version, n)
+            message.results, at = _read_delete_state_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
+def _read_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionData], int]:
     items: list[PartitionData] = []
     for _ in range(count):
         item = _new(PartitionData)
-        item.partition, tags = _S_INT32_BYTE.unpack_from(data, at)
+        item.partition, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -188,24 +212,27 @@ def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition)
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.partition)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.partition)
 
 
-def _read_delete_state_data(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteStateData], int]:
-    limit = len(data)
+def _read_delete_state_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteStateData], int]:
     items: list[DeleteStateData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DeleteStateData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 5 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_data(data, at, version, n)
@@ -218,10 +245,16 @@ def _read_delete_state_data(data: bytes, at: int, version: int, count: int) -> t
     return items, at
 
 
-def _write_delete_state_data(out: bytearray, items: Iterable[DeleteStateData], version: int) -> None:
+def _write_delete_state_data(
+    out: bytearray, items: Iterable[DeleteStateData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -229,21 +262,19 @@ def _write_delete_state_data(out: bytearray, items: Iterable[DeleteStateData], v
             out.append(0)
 
 
-def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionResult], int]:
+def _read_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionResult], int]:
     items: list[PartitionResult] = []
     for _ in range(count):
         item = _new(PartitionResult)
-        item.partition, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -255,28 +286,38 @@ def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_partition_result(out: bytearray, items: Iterable[PartitionResult], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_delete_state_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteStateResult], int]:
-    limit = len(data)
+def _read_delete_state_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteStateResult], int]:
     items: list[DeleteStateResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DeleteStateResult)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_result(data, at, version, n)
@@ -289,10 +330,16 @@ def _read_delete_state_result(data: bytes, at: int, version: int, count: int) ->
     return items, at
 
 
-def _write_delete_state_result(out: bytearray, items: Iterable[DeleteStateResult], version: int) -> None:
+def _write_delete_state_result(
+    out: bytearray, items: Iterable[DeleteStateResult], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_result(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

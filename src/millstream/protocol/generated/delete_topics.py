@@ -11,20 +11,42 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+    read_strings,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_strings,
+    write_string_length,
+    write_strings,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
-_S_UUID_INT16: Final = Struct(">16sh")
-_S_UUID_INT16_BYTE: Final = Struct(">16shB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT32: Final = Struct(">ii")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
+_UUID_INT16: Final = Struct(">16sh")
+_UUID_INT16_BYTE: Final = Struct(">16shB")
+_UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
@@ -49,92 +71,102 @@ class DeleteTopicsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 6:
-                write_length(out, len(item.topics))
-                _write_delete_topic_state(out, item.topics, version)
-            elif item.topics:
+                n = len(self.topics) + 1
+            if version >= 6:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif self.topics:
                 raise not_in_version("topics", version)
+            if version >= 6:
+                _write_delete_topic_state(out, self.topics, version)
+            if version <= 5:
+                n = len(self.topic_names) + 1
+            if version >= 6:
+                pass
+            elif version >= 4:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
             if version <= 5:
                 if version >= 4:
-                    write_length(out, len(item.topic_names))
+                    write_compact_strings(out, self.topic_names)
                 else:
-                    out += _S_INT32.pack(len(item.topic_names))
-                for text in item.topic_names:
-                    if version >= 4:
-                        write_compact_string(out, text)
-                    else:
-                        write_string(out, text)
-            out += _S_INT32.pack(item.timeout_ms)
-            if item.unknown_tagged_fields:
-                if version < 4:
+                    write_strings(out, self.topic_names)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.timeout_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_ZERO.pack(self.timeout_ms)
+            else:
+                out += _INT32.pack(self.timeout_ms)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.topics = []
             if version >= 6:
                 if not 0 <= n * 18 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.topics, at = _read_delete_topic_state(data, at, version, n)
-            else:
-                item.topics = []
+                message.topics, at = _read_delete_topic_state(data, at, version, n)
             if version >= 6:
-                pass
+                message.topic_names = []
             elif version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if version <= 5:
                 if version >= 4:
-                    item.topic_names, at = read_compact_strings(data, at, n)
+                    message.topic_names, at = read_compact_strings(data, at, n)
                 else:
-                    item.topic_names, at = read_strings(data, at, n)
-            else:
-                item.topic_names = []
+                    message.topic_names, at = read_strings(data, at, n)
             if version >= 4:
-                item.timeout_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.timeout_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             else:
-                (item.timeout_ms,) = _S_INT32.unpack_from(data, at)
+                (message.timeout_ms,) = _INT32.unpack_from(data, at)
                 at += 4
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -159,77 +191,79 @@ class DeleteTopicsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.responses) + 1
             if version >= 4:
-                write_length(out, len(item.responses))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.responses))
-            _write_deletable_topic_result(out, item.responses, version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_deletable_topic_result(out, self.responses, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 4 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_deletable_topic_result(data, at, version, n)
+            message.responses, at = _read_deletable_topic_result(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_delete_topic_state(data: bytes, at: int, version: int, count: int) -> tuple[list[DeleteTopicState], int]:
+def _read_delete_topic_state(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeleteTopicState], int]:
     items: list[DeleteTopicState] = []
     for _ in range(count):
         item = _new(DeleteTopicState)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.name = None
-        else:
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.topic_id, tags = _S_UUID_BYTE.unpack_from(data, at)
+        else:
+            item.name, at = read_compact_string_or_null(data, at)
+        item.topic_id, tags = _UUID_BYTE.unpack_from(data, at)
         at += 17
         item.unknown_tagged_fields = ()
         if tags:
@@ -238,66 +272,75 @@ def _read_delete_topic_state(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_delete_topic_state(out: bytearray, items: Iterable[DeleteTopicState], version: int) -> None:
+def _write_delete_topic_state(
+    out: bytearray, items: Iterable[DeleteTopicState], version: int
+) -> None:
     for item in items:
         if item.name is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.name)
-        out += _S_UUID.pack(item.topic_id)
+            raw = item.name.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UUID.pack(item.topic_id)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UUID_ZERO.pack(item.topic_id)
 
 
-def _read_deletable_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DeletableTopicResult], int]:
+def _read_deletable_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DeletableTopicResult], int]:
     items: list[DeletableTopicResult] = []
     for _ in range(count):
         item = _new(DeletableTopicResult)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            (n,) = _S_INT16.unpack_from(data, at)
-            at += 2
-        if n < 0:
-            if not (version >= 6):
-                raise null_refused()
-            item.name = None
-        else:
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 6:
-            item.topic_id, item.error_code, n = _S_UUID_INT16_BYTE.unpack_from(data, at)
-            at += 19
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        elif version >= 5:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            item.topic_id = ZERO_UUID
-        else:
-            (item.error_code,) = _S_INT16.unpack_from(data, at)
-            at += 2
-            item.topic_id = ZERO_UUID
-        if version >= 5:
-            if n < 0:
-                item.error_message = None
-            else:
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                if version >= 6:
+                    item.name, at = read_compact_string_or_null(data, at)
+                else:
+                    item.name, at = read_compact_string(data, at)
         else:
+            (n,) = _INT16.unpack_from(data, at)
+            at += 2
+            if n < 0:
+                if not (version >= 6):
+                    raise null_refused()
+                item.name = None
+            else:
+                item.name = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+        if version >= 6:
+            item.topic_id, item.error_code, n = _UUID_INT16_BYTE.unpack_from(data, at)
+            at += 18
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.error_message, at = read_compact_string_or_null(data, at)
+        elif version >= 5:
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
+            item.topic_id = ZERO_UUID
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.error_message, at = read_compact_string_or_null(data, at)
+        else:
+            (item.error_code,) = _INT16.unpack_from(data, at)
+            at += 2
+            item.topic_id = ZERO_UUID
             item.error_message = None
         if version >= 4:
             tags = data[at]
@@ -311,35 +354,56 @@ def _read_deletable_topic_result(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_deletable_topic_result(out: bytearray, items: Iterable[DeletableTopicResult], version: int) -> None:
+def _write_deletable_topic_result(
+    out: bytearray, items: Iterable[DeletableTopicResult], version: int
+) -> None:
     for item in items:
         if item.name is None:
             if not (version >= 6):
                 raise must_not_be_null("name", version)
-            if version >= 4:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 4:
-                write_compact_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
+        if version >= 4:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.name)
-        if version >= 6:
-            out += _S_UUID_INT16.pack(item.topic_id, item.error_code)
+                write_string_length(out, n)
         else:
-            out += _S_INT16.pack(item.error_code)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 5:
             if item.error_message is None:
-                out.append(0)
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+                raw = item.error_message.encode()
+                n = len(raw) + 1
+        if version >= 6:
+            if n < 128:
+                out += _UUID_INT16_BYTE.pack(item.topic_id, item.error_code, n)
+            else:
+                out += _UUID_INT16.pack(item.topic_id, item.error_code)
+                write_string_length(out, n)
+        elif version >= 5:
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(item.error_code)
+        if version >= 5:
+            out += raw
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request DeleteTopicsRequest key=20 versions=1-6 flexible=4+ listeners=broker,controller

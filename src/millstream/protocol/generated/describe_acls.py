@@ -10,22 +10,38 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT8: Final = Struct(">bb")
-_S_2INT8_BYTE: Final = Struct(">bbB")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT16: Final = Struct(">ihh")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_INT8_INT16: Final = Struct(">bh")
-_S_INT8_INT32: Final = Struct(">bi")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_2INT16: Final = Struct(">ihh")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_INT16: Final = Struct(">bh")
+_INT8_INT32: Final = Struct(">bi")
+_S2INT8: Final = Struct(">bb")
+_S2INT8_BYTE: Final = Struct(">bbB")
+_S2INT8_ZERO: Final = Struct(">bbx")
 _new: Final = object.__new__
 
 
@@ -47,120 +63,140 @@ class DescribeAclsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT8.pack(item.resource_type_filter)
-            if item.resource_name_filter is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+            if self.resource_name_filter is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 2:
-                    write_compact_string(out, item.resource_name_filter)
+                raw = self.resource_name_filter.encode()
+                n = len(raw) + 1
+            if version >= 2:
+                if n < 128:
+                    out += _INT8_BYTE.pack(self.resource_type_filter, n)
                 else:
-                    write_string(out, item.resource_name_filter)
-            out += _S_INT8.pack(item.pattern_type_filter)
-            if item.principal_filter is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                    out += _INT8.pack(self.resource_type_filter)
+                    write_string_length(out, n)
             else:
-                if version >= 2:
-                    write_compact_string(out, item.principal_filter)
-                else:
-                    write_string(out, item.principal_filter)
-            if item.host_filter is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                out += _INT8_INT16.pack(self.resource_type_filter, n - 1)
+            out += raw
+            if self.principal_filter is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 2:
-                    write_compact_string(out, item.host_filter)
+                raw = self.principal_filter.encode()
+                n = len(raw) + 1
+            if version >= 2:
+                if n < 128:
+                    out += _INT8_BYTE.pack(self.pattern_type_filter, n)
                 else:
-                    write_string(out, item.host_filter)
-            out += _S_2INT8.pack(item.operation, item.permission_type)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                    out += _INT8.pack(self.pattern_type_filter)
+                    write_string_length(out, n)
+            else:
+                out += _INT8_INT16.pack(self.pattern_type_filter, n - 1)
+            out += raw
+            if self.host_filter is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.host_filter.encode()
+                n = len(raw) + 1
+            if version >= 2:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _S2INT8.pack(self.operation, self.permission_type)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _S2INT8_ZERO.pack(self.operation, self.permission_type)
+            else:
+                out += _S2INT8.pack(self.operation, self.permission_type)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.resource_type_filter, n = _S_INT8_BYTE.unpack_from(data, at)
-                at += 2
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.resource_type_filter, n = _INT8_BYTE.unpack_from(data, at)
+                at += 1
+                if 0 < n < 128:
+                    message.resource_name_filter = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.resource_name_filter, at = read_compact_string_or_null(data, at)
             else:
-                item.resource_type_filter, n = _S_INT8_INT16.unpack_from(data, at)
+                message.resource_type_filter, n = _INT8_INT16.unpack_from(data, at)
                 at += 3
-            if n < 0:
-                item.resource_name_filter = None
-            else:
-                at += n
-                item.resource_name_filter = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    message.resource_name_filter = None
+                else:
+                    message.resource_name_filter = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 2:
-                item.pattern_type_filter, n = _S_INT8_BYTE.unpack_from(data, at)
-                at += 2
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.pattern_type_filter, n = _INT8_BYTE.unpack_from(data, at)
+                at += 1
+                if 0 < n < 128:
+                    message.principal_filter = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.principal_filter, at = read_compact_string_or_null(data, at)
             else:
-                item.pattern_type_filter, n = _S_INT8_INT16.unpack_from(data, at)
+                message.pattern_type_filter, n = _INT8_INT16.unpack_from(data, at)
                 at += 3
-            if n < 0:
-                item.principal_filter = None
-            else:
-                at += n
-                item.principal_filter = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    message.principal_filter = None
+                else:
+                    message.principal_filter = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.host_filter = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.host_filter, at = read_compact_string_or_null(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                item.host_filter = None
-            else:
-                at += n
-                item.host_filter = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    message.host_filter = None
+                else:
+                    message.host_filter = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 2:
-                item.operation, item.permission_type, tags = _S_2INT8_BYTE.unpack_from(data, at)
+                (
+                    message.operation,
+                    message.permission_type,
+                    tags,
+                ) = _S2INT8_BYTE.unpack_from(data, at)
                 at += 3
             else:
-                item.operation, item.permission_type = _S_2INT8.unpack_from(data, at)
+                message.operation, message.permission_type = _S2INT8.unpack_from(data, at)
                 at += 2
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -196,123 +232,142 @@ class DescribeAclsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 2:
-                    write_compact_string(out, item.error_message)
-                else:
-                    write_string(out, item.error_message)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
             if version >= 2:
-                write_length(out, len(item.resources))
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+                else:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_string_length(out, n)
             else:
-                out += _S_INT32.pack(len(item.resources))
-            _write_describe_acls_resource(out, item.resources, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _INT32_2INT16.pack(self.throttle_time_ms, self.error_code, n - 1)
+            out += raw
+            n = len(self.resources) + 1
+            if version >= 2:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            _write_describe_acls_resource(out, self.resources, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                if 0 < n < 128:
+                    message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.error_message, at = read_compact_string_or_null(data, at)
             else:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_2INT16.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_2INT16.unpack_from(data, at)
                 at += 8
-            if n < 0:
-                item.error_message = None
-            else:
-                at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    message.error_message = None
+                else:
+                    message.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.resources, at = _read_describe_acls_resource(data, at, version, n)
+            message.resources, at = _read_describe_acls_resource(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_acl_description(data: bytes, at: int, version: int, count: int) -> tuple[list[AclDescription], int]:
+def _read_acl_description(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AclDescription], int]:
     items: list[AclDescription] = []
     for _ in range(count):
         item = _new(AclDescription)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.principal = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.principal, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.principal = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.host, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.host = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
-            item.operation, item.permission_type, tags = _S_2INT8_BYTE.unpack_from(data, at)
+            item.operation, item.permission_type, tags = _S2INT8_BYTE.unpack_from(data, at)
             at += 3
         else:
-            item.operation, item.permission_type = _S_2INT8.unpack_from(data, at)
+            item.operation, item.permission_type = _S2INT8.unpack_from(data, at)
             at += 2
             tags = 0
         item.unknown_tagged_fields = ()
@@ -324,51 +379,70 @@ def _read_acl_description(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_acl_description(out: bytearray, items: Iterable[AclDescription], version: int) -> None:
     for item in items:
+        raw = item.principal.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.host)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.host)
-        out += _S_2INT8.pack(item.operation, item.permission_type)
-        if item.unknown_tagged_fields:
-            if version < 2:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                out += _S2INT8.pack(item.operation, item.permission_type)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT8_ZERO.pack(item.operation, item.permission_type)
+        else:
+            out += _S2INT8.pack(item.operation, item.permission_type)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
 
 
-def _read_describe_acls_resource(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeAclsResource], int]:
-    limit = len(data)
+def _read_describe_acls_resource(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeAclsResource], int]:
     items: list[DescribeAclsResource] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeAclsResource)
         if version >= 2:
-            item.resource_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.resource_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.resource_name, at = read_compact_string(data, at)
         else:
-            item.resource_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.resource_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.resource_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
-            item.pattern_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.pattern_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            item.pattern_type, n = _S_INT8_INT32.unpack_from(data, at)
+            item.pattern_type, n = _INT8_INT32.unpack_from(data, at)
             at += 5
         if not 0 <= n * 5 <= limit - at:
             raise count_refused(n, limit - at)
@@ -385,25 +459,38 @@ def _read_describe_acls_resource(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_describe_acls_resource(out: bytearray, items: Iterable[DescribeAclsResource], version: int) -> None:
+def _write_describe_acls_resource(
+    out: bytearray, items: Iterable[DescribeAclsResource], version: int
+) -> None:
     for item in items:
-        out += _S_INT8.pack(item.resource_type)
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.resource_name)
+            if n < 128:
+                out += _INT8_BYTE.pack(item.resource_type, n)
+            else:
+                out += _INT8.pack(item.resource_type)
+                write_string_length(out, n)
         else:
-            write_string(out, item.resource_name)
-        out += _S_INT8.pack(item.pattern_type)
+            out += _INT8_INT16.pack(item.resource_type, n - 1)
+        out += raw
+        n = len(item.acls) + 1
         if version >= 2:
-            write_length(out, len(item.acls))
+            if n < 128:
+                out += _INT8_BYTE.pack(item.pattern_type, n)
+            else:
+                out += _INT8.pack(item.pattern_type)
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.acls))
+            out += _INT8_INT32.pack(item.pattern_type, n - 1)
         _write_acl_description(out, item.acls, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request DescribeAclsRequest key=29 versions=1-3 flexible=2+ listeners=broker,controller

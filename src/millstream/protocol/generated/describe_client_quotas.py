@@ -10,23 +10,40 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_FLOAT64: Final = Struct(">d")
-_S_FLOAT64_BYTE: Final = Struct(">dB")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT16: Final = Struct(">ihh")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_INT8_INT16: Final = Struct(">bh")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_FLOAT64: Final = Struct(">d")
+_FLOAT64_BYTE: Final = Struct(">dB")
+_FLOAT64_ZERO: Final = Struct(">dx")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_2INT16: Final = Struct(">ihh")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_INT16: Final = Struct(">bh")
 _new: Final = object.__new__
 
 
@@ -51,61 +68,67 @@ class DescribeClientQuotasRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.components) + 1
             if version >= 1:
-                write_length(out, len(item.components))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.components))
-            _write_component_data(out, item.components, version)
-            out += _S_BOOL.pack(item.strict)
-            if item.unknown_tagged_fields:
-                if version < 1:
+                out += _INT32.pack(n - 1)
+            _write_component_data(out, self.components, version)
+            if version >= 1:
+                if self.unknown_tagged_fields:
+                    out += _BOOL.pack(self.strict)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_ZERO.pack(self.strict)
+            else:
+                out += _BOOL.pack(self.strict)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 1:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 4 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.components, at = _read_component_data(data, at, version, n)
+            message.components, at = _read_component_data(data, at, version, n)
             if version >= 1:
-                item.strict, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.strict, tags = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
             else:
-                (item.strict,) = _S_BOOL.unpack_from(data, at)
+                (message.strict,) = _BOOL.unpack_from(data, at)
                 at += 1
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -144,128 +167,146 @@ class DescribeClientQuotasResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                if version >= 1:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 1:
-                    write_compact_string(out, item.error_message)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if version >= 1:
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
                 else:
-                    write_string(out, item.error_message)
-            if item.entries is None:
-                if version >= 1:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff\xff\xff"
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_string_length(out, n)
             else:
-                if version >= 1:
-                    write_length(out, len(item.entries))
+                out += _INT32_2INT16.pack(self.throttle_time_ms, self.error_code, n - 1)
+            out += raw
+            if self.entries is None:
+                n = 0
+            else:
+                n = len(self.entries) + 1
+            if version >= 1:
+                if n < 128:
+                    out.append(n)
                 else:
-                    out += _S_INT32.pack(len(item.entries))
-                _write_entry_data(out, item.entries, version)
-            if item.unknown_tagged_fields:
-                if version < 1:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 1:
-                out.append(0)
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            if self.entries is not None:
+                _write_entry_data(out, self.entries, version)
+            if version >= 1:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                if 0 < n < 128:
+                    message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.error_message, at = read_compact_string_or_null(data, at)
             else:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_2INT16.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_2INT16.unpack_from(data, at)
                 at += 8
-            if n < 0:
-                item.error_message = None
-            else:
-                at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    message.error_message = None
+                else:
+                    message.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 1:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
-                item.entries = None
+                message.entries = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.entries, at = _read_entry_data(data, at, version, n)
+                message.entries, at = _read_entry_data(data, at, version, n)
             if version >= 1:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_component_data(data: bytes, at: int, version: int, count: int) -> tuple[list[ComponentData], int]:
+def _read_component_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ComponentData], int]:
     items: list[ComponentData] = []
     for _ in range(count):
         item = _new(ComponentData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.entity_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.entity_type, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.entity_type = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 1:
-            item.match_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            item.match_type, n = _S_INT8_INT16.unpack_from(data, at)
-            at += 3
-        if n < 0:
-            item.match = None
-        else:
+            if n < 0:
+                raise null_refused()
+            item.entity_type = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.match = data[at - n : at].decode("utf-8", LENIENT)
+        if version >= 1:
+            item.match_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.match = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.match, at = read_compact_string_or_null(data, at)
+        else:
+            item.match_type, n = _INT8_INT16.unpack_from(data, at)
+            at += 3
+            if n < 0:
+                item.match = None
+            else:
+                item.match = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 1:
             tags = data[at]
             at += 1
@@ -280,62 +321,75 @@ def _read_component_data(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_component_data(out: bytearray, items: Iterable[ComponentData], version: int) -> None:
     for item in items:
+        raw = item.entity_type.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.entity_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.entity_type)
-        out += _S_INT8.pack(item.match_type)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.match is None:
-            if version >= 1:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 1:
-                write_compact_string(out, item.match)
+            raw = item.match.encode()
+            n = len(raw) + 1
+        if version >= 1:
+            if n < 128:
+                out += _INT8_BYTE.pack(item.match_type, n)
             else:
-                write_string(out, item.match)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+                out += _INT8.pack(item.match_type)
+                write_string_length(out, n)
+        else:
+            out += _INT8_INT16.pack(item.match_type, n - 1)
+        out += raw
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_entity_data(data: bytes, at: int, version: int, count: int) -> tuple[list[EntityData], int]:
+def _read_entity_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[EntityData], int]:
     items: list[EntityData] = []
     for _ in range(count):
         item = _new(EntityData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.entity_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.entity_type, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.entity_type = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.entity_type = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.entity_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.entity_name, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.entity_name = None
-        else:
-            at += n
-            item.entity_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.entity_name = None
+            else:
+                item.entity_name = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 1:
             tags = data[at]
             at += 1
@@ -350,26 +404,37 @@ def _read_entity_data(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_entity_data(out: bytearray, items: Iterable[EntityData], version: int) -> None:
     for item in items:
+        raw = item.entity_type.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.entity_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.entity_type)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.entity_name is None:
-            if version >= 1:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 1:
-                write_compact_string(out, item.entity_name)
+            raw = item.entity_name.encode()
+            n = len(raw) + 1
+        if version >= 1:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.entity_name)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
 def _read_value_data(data: bytes, at: int, version: int, count: int) -> tuple[list[ValueData], int]:
@@ -378,23 +443,23 @@ def _read_value_data(data: bytes, at: int, version: int, count: int) -> tuple[li
         item = _new(ValueData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.key, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.key = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 1:
-            item.value, tags = _S_FLOAT64_BYTE.unpack_from(data, at)
+            item.value, tags = _FLOAT64_BYTE.unpack_from(data, at)
             at += 9
         else:
-            (item.value,) = _S_FLOAT64.unpack_from(data, at)
+            (item.value,) = _FLOAT64.unpack_from(data, at)
             at += 8
             tags = 0
         item.unknown_tagged_fields = ()
@@ -406,46 +471,55 @@ def _read_value_data(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_value_data(out: bytearray, items: Iterable[ValueData], version: int) -> None:
     for item in items:
+        raw = item.key.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.key)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.key)
-        out += _S_FLOAT64.pack(item.value)
-        if item.unknown_tagged_fields:
-            if version < 1:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                out += _FLOAT64.pack(item.value)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _FLOAT64_ZERO.pack(item.value)
+        else:
+            out += _FLOAT64.pack(item.value)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
 
 
 def _read_entry_data(data: bytes, at: int, version: int, count: int) -> tuple[list[EntryData], int]:
-    limit = len(data)
     items: list[EntryData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(EntryData)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.entity, at = _read_entity_data(data, at, version, n)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 10 <= limit - at:
             raise count_refused(n, limit - at)
@@ -464,22 +538,31 @@ def _read_entry_data(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_entry_data(out: bytearray, items: Iterable[EntryData], version: int) -> None:
     for item in items:
+        n = len(item.entity) + 1
         if version >= 1:
-            write_length(out, len(item.entity))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.entity))
+            out += _INT32.pack(n - 1)
         _write_entity_data(out, item.entity, version)
+        n = len(item.values) + 1
         if version >= 1:
-            write_length(out, len(item.values))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.values))
+            out += _INT32.pack(n - 1)
         _write_value_data(out, item.values, version)
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request DescribeClientQuotasRequest key=48 versions=0-1 flexible=1+ listeners=broker

@@ -10,23 +10,41 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_BOOL_INT8: Final = Struct(">?b")
-_S_BOOL_INT8_BOOL: Final = Struct(">?b?")
-_S_BOOL_INT8_BOOL_BYTE: Final = Struct(">?b?B")
-_S_BOOL_INT8_BYTE: Final = Struct(">?bB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_INT8: Final = Struct(">?b")
+_BOOL_INT8_BOOL: Final = Struct(">?b?")
+_BOOL_INT8_BOOL_BYTE: Final = Struct(">?b?B")
+_BOOL_INT8_BOOL_ZERO: Final = Struct(">?b?x")
+_BOOL_INT8_BYTE: Final = Struct(">?bB")
+_BOOL_INT8_ZERO: Final = Struct(">?bx")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_ZERO: Final = Struct(">ix")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
 _new: Final = object.__new__
 
 
@@ -44,57 +62,88 @@ class DescribeClusterRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 2:
-                out += _S_BOOL_INT8_BOOL.pack(item.include_cluster_authorized_operations, item.endpoint_type, item.include_fenced_brokers)
+                if self.unknown_tagged_fields:
+                    out += _BOOL_INT8_BOOL.pack(
+                        self.include_cluster_authorized_operations,
+                        self.endpoint_type,
+                        self.include_fenced_brokers,
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_INT8_BOOL_ZERO.pack(
+                        self.include_cluster_authorized_operations,
+                        self.endpoint_type,
+                        self.include_fenced_brokers,
+                    )
             elif version >= 1:
-                out += _S_BOOL_INT8.pack(item.include_cluster_authorized_operations, item.endpoint_type)
-                if item.include_fenced_brokers:
+                if self.unknown_tagged_fields:
+                    out += _BOOL_INT8.pack(
+                        self.include_cluster_authorized_operations, self.endpoint_type
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_INT8_ZERO.pack(
+                        self.include_cluster_authorized_operations, self.endpoint_type
+                    )
+                if self.include_fenced_brokers:
                     raise not_in_version("include_fenced_brokers", version)
             else:
-                out += _S_BOOL.pack(item.include_cluster_authorized_operations)
-                if item.endpoint_type != 1:
+                if self.unknown_tagged_fields:
+                    out += _BOOL.pack(self.include_cluster_authorized_operations)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_ZERO.pack(self.include_cluster_authorized_operations)
+                if self.endpoint_type != 1:
                     raise not_in_version("endpoint_type", version)
-                if item.include_fenced_brokers:
+                if self.include_fenced_brokers:
                     raise not_in_version("include_fenced_brokers", version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            else:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.include_cluster_authorized_operations, item.endpoint_type, item.include_fenced_brokers, tags = _S_BOOL_INT8_BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.include_cluster_authorized_operations,
+                    message.endpoint_type,
+                    message.include_fenced_brokers,
+                    tags,
+                ) = _BOOL_INT8_BOOL_BYTE.unpack_from(data, at)
                 at += 4
             elif version >= 1:
-                item.include_cluster_authorized_operations, item.endpoint_type, tags = _S_BOOL_INT8_BYTE.unpack_from(data, at)
+                (
+                    message.include_cluster_authorized_operations,
+                    message.endpoint_type,
+                    tags,
+                ) = _BOOL_INT8_BYTE.unpack_from(data, at)
                 at += 3
-                item.include_fenced_brokers = False
+                message.include_fenced_brokers = False
             else:
-                item.include_cluster_authorized_operations, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.include_cluster_authorized_operations,
+                    tags,
+                ) = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
-                item.endpoint_type = 1
-                item.include_fenced_brokers = False
-            item.unknown_tagged_fields = ()
+                message.endpoint_type = 1
+                message.include_fenced_brokers = False
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -126,118 +175,131 @@ class DescribeClusterResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            raw = self.cluster_id.encode()
+            n = len(raw) + 1
             if version >= 1:
-                out += _S_INT8.pack(item.endpoint_type)
+                if n < 128:
+                    out += _INT8_BYTE.pack(self.endpoint_type, n)
+                else:
+                    out += _INT8.pack(self.endpoint_type)
+                    write_string_length(out, n)
             else:
-                if item.endpoint_type != 1:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+                if self.endpoint_type != 1:
                     raise not_in_version("endpoint_type", version)
-            write_compact_string(out, item.cluster_id)
-            out += _S_INT32.pack(item.controller_id)
-            write_length(out, len(item.brokers))
-            _write_describe_cluster_broker(out, item.brokers, version)
-            out += _S_INT32.pack(item.cluster_authorized_operations)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            out += raw
+            n = len(self.brokers) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.controller_id, n)
             else:
-                out.append(0)
+                out += _INT32.pack(self.controller_id)
+                write_uvarint(out, n)
+            _write_describe_cluster_broker(out, self.brokers, version)
+            if self.unknown_tagged_fields:
+                out += _INT32.pack(self.cluster_authorized_operations)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _INT32_ZERO.pack(self.cluster_authorized_operations)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.error_message, at = read_compact_string_or_null(data, at)
             if version >= 1:
-                item.endpoint_type, n = _S_INT8_BYTE.unpack_from(data, at)
-                at += 2
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.endpoint_type, n = _INT8_BYTE.unpack_from(data, at)
+                at += 1
+                if 0 < n < 128:
+                    message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.cluster_id, at = read_compact_string(data, at)
             else:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.endpoint_type = 1
+                if 0 < n < 128:
+                    message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
-                item.endpoint_type = 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.controller_id, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+                    message.cluster_id, at = read_compact_string(data, at)
+            message.controller_id, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 11 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.brokers, at = _read_describe_cluster_broker(data, at, version, n)
-            item.cluster_authorized_operations, tags = _S_INT32_BYTE.unpack_from(data, at)
+            message.brokers, at = _read_describe_cluster_broker(data, at, version, n)
+            message.cluster_authorized_operations, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_describe_cluster_broker(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeClusterBroker], int]:
+def _read_describe_cluster_broker(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeClusterBroker], int]:
     items: list[DescribeClusterBroker] = []
     for _ in range(count):
         item = _new(DescribeClusterBroker)
-        item.broker_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.rack = None
-        else:
+        item.broker_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.rack = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.host, at = read_compact_string(data, at)
+        item.port, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.rack = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.rack, at = read_compact_string_or_null(data, at)
         if version >= 2:
-            item.is_fenced, tags = _S_BOOL_BYTE.unpack_from(data, at)
+            item.is_fenced, tags = _BOOL_BYTE.unpack_from(data, at)
             at += 2
         else:
             tags = data[at]
@@ -250,24 +312,43 @@ def _read_describe_cluster_broker(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_describe_cluster_broker(out: bytearray, items: Iterable[DescribeClusterBroker], version: int) -> None:
+def _write_describe_cluster_broker(
+    out: bytearray, items: Iterable[DescribeClusterBroker], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.broker_id)
-        write_compact_string(out, item.host)
-        out += _S_INT32.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.broker_id, n)
+        else:
+            out += _INT32.pack(item.broker_id)
+            write_string_length(out, n)
+        out += raw
         if item.rack is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.rack)
+            raw = item.rack.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.port, n)
+        else:
+            out += _INT32.pack(item.port)
+            write_string_length(out, n)
+        out += raw
         if version >= 2:
-            out += _S_BOOL.pack(item.is_fenced)
+            if item.unknown_tagged_fields:
+                out += _BOOL.pack(item.is_fenced)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _BOOL_ZERO.pack(item.is_fenced)
         else:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
             if item.is_fenced:
                 raise not_in_version("is_fenced", version)
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
 
 SCHEMA: Final = """\
 request DescribeClusterRequest key=60 versions=0-2 flexible=0+ listeners=broker,controller

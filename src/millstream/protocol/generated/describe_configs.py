@@ -10,26 +10,48 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+    read_strings,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_strings,
+    write_string_length,
+    write_strings,
+    write_uvarint,
+)
 
-_S_2BOOL: Final = Struct(">??")
-_S_2BOOL_BYTE: Final = Struct(">??B")
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_INT8_BOOL: Final = Struct(">?b?")
-_S_BOOL_INT8_BOOL_BYTE: Final = Struct(">?b?B")
-_S_BOOL_INT8_BOOL_INT32: Final = Struct(">?b?i")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_INT8_INT16: Final = Struct(">bh")
+_BOOL: Final = Struct(">?")
+_BOOL_INT8_BOOL: Final = Struct(">?b?")
+_BOOL_INT8_BOOL_BYTE: Final = Struct(">?b?B")
+_BOOL_INT8_BOOL_INT32: Final = Struct(">?b?i")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_INT16: Final = Struct(">bh")
+_INT8_ZERO: Final = Struct(">bx")
+_S2BOOL: Final = Struct(">??")
+_S2BOOL_BYTE: Final = Struct(">??B")
+_S2BOOL_ZERO: Final = Struct(">??x")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -55,71 +77,85 @@ class DescribeConfigsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.resources) + 1
             if version >= 4:
-                write_length(out, len(item.resources))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.resources))
-            _write_describe_configs_resource(out, item.resources, version)
-            if version >= 3:
-                out += _S_2BOOL.pack(item.include_synonyms, item.include_documentation)
-            else:
-                out += _S_BOOL.pack(item.include_synonyms)
-                if item.include_documentation:
-                    raise not_in_version("include_documentation", version)
-            if item.unknown_tagged_fields:
-                if version < 4:
+                out += _INT32.pack(n - 1)
+            _write_describe_configs_resource(out, self.resources, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    out += _S2BOOL.pack(self.include_synonyms, self.include_documentation)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _S2BOOL_ZERO.pack(self.include_synonyms, self.include_documentation)
+            elif version >= 3:
+                out += _S2BOOL.pack(self.include_synonyms, self.include_documentation)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+            else:
+                out += _BOOL.pack(self.include_synonyms)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+                if self.include_documentation:
+                    raise not_in_version("include_documentation", version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 4 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.resources, at = _read_describe_configs_resource(data, at, version, n)
+            message.resources, at = _read_describe_configs_resource(data, at, version, n)
             if version >= 4:
-                item.include_synonyms, item.include_documentation, tags = _S_2BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.include_synonyms,
+                    message.include_documentation,
+                    tags,
+                ) = _S2BOOL_BYTE.unpack_from(data, at)
                 at += 3
             elif version >= 3:
-                item.include_synonyms, item.include_documentation = _S_2BOOL.unpack_from(data, at)
+                (
+                    message.include_synonyms,
+                    message.include_documentation,
+                ) = _S2BOOL.unpack_from(data, at)
                 at += 2
                 tags = 0
             else:
-                (item.include_synonyms,) = _S_BOOL.unpack_from(data, at)
+                (message.include_synonyms,) = _BOOL.unpack_from(data, at)
                 at += 1
+                message.include_documentation = False
                 tags = 0
-                item.include_documentation = False
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -166,88 +202,96 @@ class DescribeConfigsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.results) + 1
             if version >= 4:
-                write_length(out, len(item.results))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.results))
-            _write_describe_configs_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_describe_configs_result(out, self.results, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 7 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_describe_configs_result(data, at, version, n)
+            message.results, at = _read_describe_configs_result(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_describe_configs_resource(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeConfigsResource], int]:
+def _read_describe_configs_resource(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeConfigsResource], int]:
     items: list[DescribeConfigsResource] = []
     for _ in range(count):
         item = _new(DescribeConfigsResource)
         if version >= 4:
-            item.resource_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.resource_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.resource_name, at = read_compact_string(data, at)
         else:
-            item.resource_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.resource_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.resource_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             item.configuration_keys = None
@@ -268,74 +312,86 @@ def _read_describe_configs_resource(data: bytes, at: int, version: int, count: i
     return items, at
 
 
-def _write_describe_configs_resource(out: bytearray, items: Iterable[DescribeConfigsResource], version: int) -> None:
+def _write_describe_configs_resource(
+    out: bytearray, items: Iterable[DescribeConfigsResource], version: int
+) -> None:
     for item in items:
-        out += _S_INT8.pack(item.resource_type)
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.resource_name)
+            if n < 128:
+                out += _INT8_BYTE.pack(item.resource_type, n)
+            else:
+                out += _INT8.pack(item.resource_type)
+                write_string_length(out, n)
         else:
-            write_string(out, item.resource_name)
+            out += _INT8_INT16.pack(item.resource_type, n - 1)
+        out += raw
         if item.configuration_keys is None:
-            if version >= 4:
-                out.append(0)
-            else:
-                out += b"\xff\xff\xff\xff"
+            n = 0
         else:
-            if version >= 4:
-                write_length(out, len(item.configuration_keys))
+            n = len(item.configuration_keys) + 1
+        if version >= 4:
+            if n < 128:
+                out.append(n)
             else:
-                out += _S_INT32.pack(len(item.configuration_keys))
-            for text in item.configuration_keys:
-                if version >= 4:
-                    write_compact_string(out, text)
-                else:
-                    write_string(out, text)
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
+        if item.configuration_keys is not None:
+            if version >= 4:
+                write_compact_strings(out, item.configuration_keys)
+            else:
+                write_strings(out, item.configuration_keys)
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_describe_configs_synonym(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
+def _read_describe_configs_synonym(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeConfigsSynonym], int]:
     items: list[DescribeConfigsSynonym] = []
     for _ in range(count):
         item = _new(DescribeConfigsSynonym)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.value, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.value = None
-        else:
-            at += n
-            item.value = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.value = None
+            else:
+                item.value = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 4:
-            item.source, tags = _S_INT8_BYTE.unpack_from(data, at)
+            item.source, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
         else:
-            (item.source,) = _S_INT8.unpack_from(data, at)
+            (item.source,) = _INT8.unpack_from(data, at)
             at += 1
             tags = 0
         item.unknown_tagged_fields = ()
@@ -345,97 +401,124 @@ def _read_describe_configs_synonym(data: bytes, at: int, version: int, count: in
     return items, at
 
 
-def _write_describe_configs_synonym(out: bytearray, items: Iterable[DescribeConfigsSynonym], version: int) -> None:
+def _write_describe_configs_synonym(
+    out: bytearray, items: Iterable[DescribeConfigsSynonym], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.value is None:
-            if version >= 4:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 4:
-                write_compact_string(out, item.value)
+            raw = item.value.encode()
+            n = len(raw) + 1
+        if version >= 4:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.value)
-        out += _S_INT8.pack(item.source)
-        if item.unknown_tagged_fields:
-            if version < 4:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                out += _INT8.pack(item.source)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT8_ZERO.pack(item.source)
+        else:
+            out += _INT8.pack(item.source)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
 
 
-def _read_describe_configs_resource_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
-    limit = len(data)
+def _read_describe_configs_resource_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeConfigsResourceResult], int]:
     items: list[DescribeConfigsResourceResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeConfigsResourceResult)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.value, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.value = None
-        else:
-            at += n
-            item.value = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 4:
-            item.read_only, item.config_source, item.is_sensitive, n = _S_BOOL_INT8_BOOL_BYTE.unpack_from(data, at)
-            at += 4
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if n < 0:
+                item.value = None
             else:
+                item.value = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+        if version >= 4:
+            (
+                item.read_only,
+                item.config_source,
+                item.is_sensitive,
+                n,
+            ) = _BOOL_INT8_BOOL_BYTE.unpack_from(data, at)
+            at += 3
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            item.read_only, item.config_source, item.is_sensitive, n = _S_BOOL_INT8_BOOL_INT32.unpack_from(data, at)
+            (
+                item.read_only,
+                item.config_source,
+                item.is_sensitive,
+                n,
+            ) = _BOOL_INT8_BOOL_INT32.unpack_from(data, at)
             at += 7
         if not 0 <= n * 4 <= limit - at:
             raise count_refused(n, limit - at)
         item.synonyms, at = _read_describe_configs_synonym(data, at, version, n)
         if version >= 4:
-            item.config_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.config_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.documentation = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.documentation, at = read_compact_string_or_null(data, at)
         elif version >= 3:
-            item.config_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.config_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        else:
-            item.config_type = 0
-        if version >= 3:
             if n < 0:
                 item.documentation = None
             else:
+                item.documentation = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.documentation = data[at - n : at].decode("utf-8", LENIENT)
         else:
+            item.config_type = 0
             item.documentation = ""
         if version >= 4:
             tags = data[at]
@@ -449,94 +532,121 @@ def _read_describe_configs_resource_result(data: bytes, at: int, version: int, c
     return items, at
 
 
-def _write_describe_configs_resource_result(out: bytearray, items: Iterable[DescribeConfigsResourceResult], version: int) -> None:
+def _write_describe_configs_resource_result(
+    out: bytearray, items: Iterable[DescribeConfigsResourceResult], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.value is None:
-            if version >= 4:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 4:
-                write_compact_string(out, item.value)
-            else:
-                write_string(out, item.value)
-        out += _S_BOOL_INT8_BOOL.pack(item.read_only, item.config_source, item.is_sensitive)
+            raw = item.value.encode()
+            n = len(raw) + 1
         if version >= 4:
-            write_length(out, len(item.synonyms))
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            out += _S_INT32.pack(len(item.synonyms))
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.synonyms) + 1
+        if version >= 4:
+            if n < 128:
+                out += _BOOL_INT8_BOOL_BYTE.pack(
+                    item.read_only, item.config_source, item.is_sensitive, n
+                )
+            else:
+                out += _BOOL_INT8_BOOL.pack(item.read_only, item.config_source, item.is_sensitive)
+                write_uvarint(out, n)
+        else:
+            out += _BOOL_INT8_BOOL_INT32.pack(
+                item.read_only, item.config_source, item.is_sensitive, n - 1
+            )
         _write_describe_configs_synonym(out, item.synonyms, version)
         if version >= 3:
-            out += _S_INT8.pack(item.config_type)
-        else:
-            pass
-        if version >= 3:
             if item.documentation is None:
-                if version >= 4:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                raw = b""
+                n = 0
             else:
-                if version >= 4:
-                    write_compact_string(out, item.documentation)
-                else:
-                    write_string(out, item.documentation)
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+                raw = item.documentation.encode()
+                n = len(raw) + 1
+        if version >= 4:
+            if n < 128:
+                out += _INT8_BYTE.pack(item.config_type, n)
+            else:
+                out += _INT8.pack(item.config_type)
+                write_string_length(out, n)
+        elif version >= 3:
+            out += _INT8_INT16.pack(item.config_type, n - 1)
+        if version >= 3:
+            out += raw
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_describe_configs_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeConfigsResult], int]:
-    limit = len(data)
+def _read_describe_configs_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeConfigsResult], int]:
     items: list[DescribeConfigsResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeConfigsResult)
         if version >= 4:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
-            at += 4
-        if n < 0:
-            item.error_message = None
-        else:
-            at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 4:
-            item.resource_type, n = _S_INT8_BYTE.unpack_from(data, at)
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
             at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.resource_type, n = _S_INT8_INT16.unpack_from(data, at)
+            item.error_code, n = _S2INT16.unpack_from(data, at)
+            at += 4
+            if n < 0:
+                item.error_message = None
+            else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+        if version >= 4:
+            item.resource_type, n = _INT8_BYTE.unpack_from(data, at)
+            at += 1
+            if 0 < n < 128:
+                item.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.resource_name, at = read_compact_string(data, at)
+        else:
+            item.resource_type, n = _INT8_INT16.unpack_from(data, at)
             at += 3
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.resource_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
@@ -553,35 +663,52 @@ def _read_describe_configs_result(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_describe_configs_result(out: bytearray, items: Iterable[DescribeConfigsResult], version: int) -> None:
+def _write_describe_configs_result(
+    out: bytearray, items: Iterable[DescribeConfigsResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.error_message is None:
-            if version >= 4:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 4:
-                write_compact_string(out, item.error_message)
-            else:
-                write_string(out, item.error_message)
-        out += _S_INT8.pack(item.resource_type)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.resource_name)
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
         else:
-            write_string(out, item.resource_name)
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_length(out, len(item.configs))
+            if n < 128:
+                out += _INT8_BYTE.pack(item.resource_type, n)
+            else:
+                out += _INT8.pack(item.resource_type)
+                write_string_length(out, n)
         else:
-            out += _S_INT32.pack(len(item.configs))
+            out += _INT8_INT16.pack(item.resource_type, n - 1)
+        out += raw
+        n = len(item.configs) + 1
+        if version >= 4:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
         _write_describe_configs_resource_result(out, item.configs, version)
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request DescribeConfigsRequest key=32 versions=1-4 flexible=4+ listeners=broker,controller

@@ -10,19 +10,35 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_3INT64: Final = Struct(">qqq")
-_S_3INT64_BYTE: Final = Struct(">qqqB")
-_S_3INT64_INT16: Final = Struct(">qqqh")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_INT32: Final = Struct(">hi")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_ZERO: Final = Struct(">ix")
+_S3INT64: Final = Struct(">qqq")
+_S3INT64_BYTE: Final = Struct(">qqqB")
+_S3INT64_INT16: Final = Struct(">qqqh")
 _new: Final = object.__new__
 
 
@@ -45,67 +61,69 @@ class DescribeDelegationTokenRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.owners is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff\xff\xff"
+            if self.owners is None:
+                n = 0
             else:
-                if version >= 2:
-                    write_length(out, len(item.owners))
+                n = len(self.owners) + 1
+            if version >= 2:
+                if n < 128:
+                    out.append(n)
                 else:
-                    out += _S_INT32.pack(len(item.owners))
-                _write_describe_delegation_token_owner(out, item.owners, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            if self.owners is not None:
+                _write_describe_delegation_token_owner(out, self.owners, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
-                item.owners = None
+                message.owners = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.owners, at = _read_describe_delegation_token_owner(data, at, version, n)
+                message.owners, at = _read_describe_delegation_token_owner(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -144,96 +162,105 @@ class DescribeDelegationTokenResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.error_code)
+            n = len(self.tokens) + 1
             if version >= 2:
-                write_length(out, len(item.tokens))
+                if n < 128:
+                    out += _INT16_BYTE.pack(self.error_code, n)
+                else:
+                    out += _INT16.pack(self.error_code)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.tokens))
-            _write_described_delegation_token(out, item.tokens, version)
-            out += _S_INT32.pack(item.throttle_time_ms)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT16_INT32.pack(self.error_code, n - 1)
+            _write_described_delegation_token(out, self.tokens, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_ZERO.pack(self.throttle_time_ms)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-                at += 3
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.error_code, n = _INT16_BYTE.unpack_from(data, at)
+                at += 2
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.error_code, n = _S_INT16_INT32.unpack_from(data, at)
+                message.error_code, n = _INT16_INT32.unpack_from(data, at)
                 at += 6
             if not 0 <= n * 30 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.tokens, at = _read_described_delegation_token(data, at, version, n)
+            message.tokens, at = _read_described_delegation_token(data, at, version, n)
             if version >= 2:
-                item.throttle_time_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.throttle_time_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             else:
-                (item.throttle_time_ms,) = _S_INT32.unpack_from(data, at)
+                (message.throttle_time_ms,) = _INT32.unpack_from(data, at)
                 at += 4
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_describe_delegation_token_owner(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeDelegationTokenOwner], int]:
+def _read_describe_delegation_token_owner(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeDelegationTokenOwner], int]:
     items: list[DescribeDelegationTokenOwner] = []
     for _ in range(count):
         item = _new(DescribeDelegationTokenOwner)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.principal_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.principal_type, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal_type = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.principal_type = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.principal_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.principal_name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.principal_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             tags = data[at]
             at += 1
@@ -246,56 +273,73 @@ def _read_describe_delegation_token_owner(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_describe_delegation_token_owner(out: bytearray, items: Iterable[DescribeDelegationTokenOwner], version: int) -> None:
+def _write_describe_delegation_token_owner(
+    out: bytearray, items: Iterable[DescribeDelegationTokenOwner], version: int
+) -> None:
     for item in items:
+        raw = item.principal_type.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal_type)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.principal_name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal_name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal_name)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_described_delegation_token_renewer(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribedDelegationTokenRenewer], int]:
+def _read_described_delegation_token_renewer(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribedDelegationTokenRenewer], int]:
     items: list[DescribedDelegationTokenRenewer] = []
     for _ in range(count):
         item = _new(DescribedDelegationTokenRenewer)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.principal_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.principal_type, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal_type = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.principal_type = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.principal_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.principal_name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal_name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.principal_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             tags = data[at]
             at += 1
@@ -308,126 +352,140 @@ def _read_described_delegation_token_renewer(data: bytes, at: int, version: int,
     return items, at
 
 
-def _write_described_delegation_token_renewer(out: bytearray, items: Iterable[DescribedDelegationTokenRenewer], version: int) -> None:
+def _write_described_delegation_token_renewer(
+    out: bytearray, items: Iterable[DescribedDelegationTokenRenewer], version: int
+) -> None:
     for item in items:
+        raw = item.principal_type.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal_type)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.principal_name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal_name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal_name)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_described_delegation_token(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribedDelegationToken], int]:
-    limit = len(data)
+def _read_described_delegation_token(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribedDelegationToken], int]:
     items: list[DescribedDelegationToken] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribedDelegationToken)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.principal_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.principal_type, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal_type = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 2:
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            (n,) = _S_INT16.unpack_from(data, at)
-            at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.principal_name = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 3:
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            pass
-        if version >= 3:
             if n < 0:
                 raise null_refused()
+            item.principal_type = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.token_requester_principal_type = data[at - n : at].decode("utf-8", LENIENT)
+        if version >= 2:
+            n = data[at]
+            if 0 < n < 128:
+                item.principal_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.principal_name, at = read_compact_string(data, at)
+        else:
+            (n,) = _INT16.unpack_from(data, at)
+            at += 2
+            if n < 0:
+                raise null_refused()
+            item.principal_name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
+        if version >= 3:
+            n = data[at]
+            if 0 < n < 128:
+                item.token_requester_principal_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.token_requester_principal_type, at = read_compact_string(data, at)
         else:
             item.token_requester_principal_type = ""
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.token_requester_principal_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-        else:
-            pass
-        if version >= 3:
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.token_requester_principal_name = data[at - n : at].decode("utf-8", LENIENT)
+                item.token_requester_principal_name, at = read_compact_string(data, at)
         else:
             item.token_requester_principal_name = ""
         if version >= 2:
-            item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, n = _S_3INT64_BYTE.unpack_from(data, at)
-            at += 25
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            (
+                item.issue_timestamp,
+                item.expiry_timestamp,
+                item.max_timestamp,
+                n,
+            ) = _S3INT64_BYTE.unpack_from(data, at)
+            at += 24
+            if 0 < n < 128:
+                item.token_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.token_id, at = read_compact_string(data, at)
         else:
-            item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, n = _S_3INT64_INT16.unpack_from(data, at)
+            (
+                item.issue_timestamp,
+                item.expiry_timestamp,
+                item.max_timestamp,
+                n,
+            ) = _S3INT64_INT16.unpack_from(data, at)
             at += 26
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.token_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.token_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             raise null_refused()
+        item.hmac = data[at : at + n]
         at += n
-        item.hmac = data[at - n : at]
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
@@ -444,45 +502,96 @@ def _read_described_delegation_token(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_described_delegation_token(out: bytearray, items: Iterable[DescribedDelegationToken], version: int) -> None:
+def _write_described_delegation_token(
+    out: bytearray, items: Iterable[DescribedDelegationToken], version: int
+) -> None:
     for item in items:
+        raw = item.principal_type.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal_type)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.principal_name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.principal_name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.principal_name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 3:
-            write_compact_string(out, item.token_requester_principal_type)
+            raw = item.token_requester_principal_type.encode()
+            n = len(raw) + 1
+        if version >= 3:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         elif item.token_requester_principal_type:
             raise not_in_version("token_requester_principal_type", version)
         if version >= 3:
-            write_compact_string(out, item.token_requester_principal_name)
+            out += raw
+        if version >= 3:
+            raw = item.token_requester_principal_name.encode()
+            n = len(raw) + 1
+        if version >= 3:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         elif item.token_requester_principal_name:
             raise not_in_version("token_requester_principal_name", version)
-        out += _S_3INT64.pack(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp)
+        if version >= 3:
+            out += raw
+        raw = item.token_id.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.token_id)
+            if n < 128:
+                out += _S3INT64_BYTE.pack(
+                    item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, n
+                )
+            else:
+                out += _S3INT64.pack(
+                    item.issue_timestamp, item.expiry_timestamp, item.max_timestamp
+                )
+                write_string_length(out, n)
         else:
-            write_string(out, item.token_id)
+            out += _S3INT64_INT16.pack(
+                item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, n - 1
+            )
+        out += raw
+        n = len(item.hmac) + 1
         if version >= 2:
-            write_length(out, len(item.hmac))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.hmac))
+            out += _INT32.pack(n - 1)
         out += item.hmac
+        n = len(item.renewers) + 1
         if version >= 2:
-            write_length(out, len(item.renewers))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.renewers))
+            out += _INT32.pack(n - 1)
         _write_described_delegation_token_renewer(out, item.renewers, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request DescribeDelegationTokenRequest key=41 versions=1-3 flexible=2+ listeners=broker,controller

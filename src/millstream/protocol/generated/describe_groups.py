@@ -10,18 +10,40 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+    read_strings,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_strings,
+    write_string_length,
+    write_strings,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -38,73 +60,79 @@ class DescribeGroupsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.groups) + 1
             if version >= 5:
-                write_length(out, len(item.groups))
-            else:
-                out += _S_INT32.pack(len(item.groups))
-            for text in item.groups:
-                if version >= 5:
-                    write_compact_string(out, text)
+                if n < 128:
+                    out.append(n)
                 else:
-                    write_string(out, text)
-            if version >= 3:
-                out += _S_BOOL.pack(item.include_authorized_operations)
+                    write_uvarint(out, n)
             else:
-                if item.include_authorized_operations:
-                    raise not_in_version("include_authorized_operations", version)
-            if item.unknown_tagged_fields:
-                if version < 5:
+                out += _INT32.pack(n - 1)
+            if version >= 5:
+                write_compact_strings(out, self.groups)
+            else:
+                write_strings(out, self.groups)
+            if version >= 5:
+                if self.unknown_tagged_fields:
+                    out += _BOOL.pack(self.include_authorized_operations)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_ZERO.pack(self.include_authorized_operations)
+            elif version >= 3:
+                out += _BOOL.pack(self.include_authorized_operations)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 5:
-                out.append(0)
+            else:
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+                if self.include_authorized_operations:
+                    raise not_in_version("include_authorized_operations", version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 5:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if version >= 5:
-                item.groups, at = read_compact_strings(data, at, n)
+                message.groups, at = read_compact_strings(data, at, n)
             else:
-                item.groups, at = read_strings(data, at, n)
+                message.groups, at = read_strings(data, at, n)
             if version >= 5:
-                item.include_authorized_operations, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.include_authorized_operations, tags = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
             elif version >= 3:
-                (item.include_authorized_operations,) = _S_BOOL.unpack_from(data, at)
+                (message.include_authorized_operations,) = _BOOL.unpack_from(data, at)
                 at += 1
                 tags = 0
             else:
+                message.include_authorized_operations = False
                 tags = 0
-                item.include_authorized_operations = False
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -144,162 +172,165 @@ class DescribeGroupsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 1:
-                out += _S_INT32.pack(item.throttle_time_ms)
-            else:
-                pass
+            n = len(self.groups) + 1
             if version >= 5:
-                write_length(out, len(item.groups))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
+            elif version >= 1:
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
             else:
-                out += _S_INT32.pack(len(item.groups))
-            _write_described_group(out, item.groups, version)
-            if item.unknown_tagged_fields:
-                if version < 5:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 5:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_described_group(out, self.groups, version)
+            if version >= 5:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 5:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 1:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.throttle_time_ms = 0
+                message.throttle_time_ms = 0
             if not 0 <= n * 12 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.groups, at = _read_described_group(data, at, version, n)
+            message.groups, at = _read_described_group(data, at, version, n)
             if version >= 5:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_described_group_member(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribedGroupMember], int]:
+def _read_described_group_member(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribedGroupMember], int]:
     items: list[DescribedGroupMember] = []
     for _ in range(count):
         item = _new(DescribedGroupMember)
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.member_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.member_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_instance_id, at = read_compact_string_or_null(data, at)
         elif version >= 4:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        else:
-            pass
-        if version >= 4:
             if n < 0:
                 item.group_instance_id = None
             else:
+                item.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
         else:
             item.group_instance_id = None
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.client_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.client_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.client_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.client_host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.client_host, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_host = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.client_host = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             raise null_refused()
+        item.member_metadata = data[at : at + n]
         at += n
-        item.member_metadata = data[at - n : at]
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             raise null_refused()
+        item.member_assignment = data[at : at + n]
         at += n
-        item.member_assignment = data[at - n : at]
         if version >= 5:
             tags = data[at]
             at += 1
@@ -312,151 +343,181 @@ def _read_described_group_member(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_described_group_member(out: bytearray, items: Iterable[DescribedGroupMember], version: int) -> None:
+def _write_described_group_member(
+    out: bytearray, items: Iterable[DescribedGroupMember], version: int
+) -> None:
     for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.member_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.member_id)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 4:
             if item.group_instance_id is None:
-                if version >= 5:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                raw = b""
+                n = 0
             else:
-                if version >= 5:
-                    write_compact_string(out, item.group_instance_id)
-                else:
-                    write_string(out, item.group_instance_id)
+                raw = item.group_instance_id.encode()
+                n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.client_id)
-        else:
-            write_string(out, item.client_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        elif version >= 4:
+            out += _INT16.pack(n - 1)
+        if version >= 4:
+            out += raw
+        raw = item.client_id.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.client_host)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.client_host)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.client_host.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_length(out, len(item.member_metadata))
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            out += _S_INT32.pack(len(item.member_metadata))
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.member_metadata) + 1
+        if version >= 5:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
         out += item.member_metadata
+        n = len(item.member_assignment) + 1
         if version >= 5:
-            write_length(out, len(item.member_assignment))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.member_assignment))
+            out += _INT32.pack(n - 1)
         out += item.member_assignment
-        if item.unknown_tagged_fields:
-            if version < 5:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 5:
-            out.append(0)
+        if version >= 5:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_described_group(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribedGroup], int]:
-    limit = len(data)
+def _read_described_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribedGroup], int]:
     items: list[DescribedGroup] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribedGroup)
         if version >= 6:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            (item.error_code,) = _S_INT16.unpack_from(data, at)
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
             at += 2
-        if version >= 6:
-            if n < 0:
-                item.error_message = None
-            else:
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
+            (item.error_code,) = _INT16.unpack_from(data, at)
+            at += 2
             item.error_message = None
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.group_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_state = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_state, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_state = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.group_state = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.protocol_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.protocol_type, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.protocol_type = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.protocol_type = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.protocol_data = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.protocol_data, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.protocol_data = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.protocol_data = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 7 <= limit - at:
             raise count_refused(n, limit - at)
         item.members, at = _read_described_group_member(data, at, version, n)
         if version >= 5:
-            item.authorized_operations, tags = _S_INT32_BYTE.unpack_from(data, at)
+            item.authorized_operations, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
         elif version >= 3:
-            (item.authorized_operations,) = _S_INT32.unpack_from(data, at)
+            (item.authorized_operations,) = _INT32.unpack_from(data, at)
             at += 4
             tags = 0
         else:
-            tags = 0
             item.authorized_operations = -2147483648
+            tags = 0
         item.unknown_tagged_fields = ()
         if tags:
             item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
@@ -466,46 +527,89 @@ def _read_described_group(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_described_group(out: bytearray, items: Iterable[DescribedGroup], version: int) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if version >= 6:
             if item.error_message is None:
-                out.append(0)
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-        elif item.error_message is not None:
-            raise not_in_version("error_message", version)
-        if version >= 5:
-            write_compact_string(out, item.group_id)
+                raw = item.error_message.encode()
+                n = len(raw) + 1
+        if version >= 6:
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
         else:
-            write_string(out, item.group_id)
+            out += _INT16.pack(item.error_code)
+            if item.error_message is not None:
+                raise not_in_version("error_message", version)
+        if version >= 6:
+            out += raw
+        raw = item.group_id.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.group_state)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.group_state)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.group_state.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.protocol_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.protocol_type)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.protocol_type.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_compact_string(out, item.protocol_data)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.protocol_data)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.protocol_data.encode()
+        n = len(raw) + 1
         if version >= 5:
-            write_length(out, len(item.members))
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            out += _S_INT32.pack(len(item.members))
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.members) + 1
+        if version >= 5:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
         _write_described_group_member(out, item.members, version)
-        if version >= 3:
-            out += _S_INT32.pack(item.authorized_operations)
+        if version >= 5:
+            if item.unknown_tagged_fields:
+                out += _INT32.pack(item.authorized_operations)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_ZERO.pack(item.authorized_operations)
+        elif version >= 3:
+            out += _INT32.pack(item.authorized_operations)
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
         else:
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
             if item.authorized_operations != -2147483648:
                 raise not_in_version("authorized_operations", version)
-        if item.unknown_tagged_fields:
-            if version < 5:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 5:
-            out.append(0)
 
 SCHEMA: Final = """\
 request DescribeGroupsRequest key=15 versions=0-6 flexible=5+ listeners=broker

@@ -10,25 +10,47 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_2INT64: Final = Struct(">qq")
-_S_2INT64_BOOL: Final = Struct(">qq?")
-_S_2INT64_BOOL_BYTE: Final = Struct(">qq?B")
-_S_2INT64_BYTE: Final = Struct(">qqB")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT64_BOOL: Final = Struct(">iqq?")
-_S_INT32_2INT64_BOOL_BYTE: Final = Struct(">iqq?B")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_2INT64_BOOL: Final = Struct(">iqq?")
+_INT32_2INT64_BOOL_BYTE: Final = Struct(">iqq?B")
+_INT32_2INT64_BOOL_ZERO: Final = Struct(">iqq?x")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
+_S2INT64: Final = Struct(">qq")
+_S2INT64_BOOL: Final = Struct(">qq?")
+_S2INT64_BOOL_BYTE: Final = Struct(">qq?B")
+_S2INT64_BOOL_ZERO: Final = Struct(">qq?x")
+_S2INT64_BYTE: Final = Struct(">qqB")
+_S2INT64_ZERO: Final = Struct(">qqx")
 _new: Final = object.__new__
 
 
@@ -51,67 +73,69 @@ class DescribeLogDirsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.topics is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff\xff\xff"
+            if self.topics is None:
+                n = 0
             else:
-                if version >= 2:
-                    write_length(out, len(item.topics))
+                n = len(self.topics) + 1
+            if version >= 2:
+                if n < 128:
+                    out.append(n)
                 else:
-                    out += _S_INT32.pack(len(item.topics))
-                _write_describable_log_dir_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            if self.topics is not None:
+                _write_describable_log_dir_topic(out, self.topics, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
-                item.topics = None
+                message.topics = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.topics, at = _read_describable_log_dir_topic(data, at, version, n)
+                message.topics, at = _read_describable_log_dir_topic(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -155,102 +179,117 @@ class DescribeLogDirsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.results) + 1
             if version >= 3:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            else:
-                out += _S_INT32.pack(item.throttle_time_ms)
-            if version >= 2:
-                write_length(out, len(item.results))
-            else:
-                out += _S_INT32.pack(len(item.results))
-            _write_describe_log_dirs_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+                else:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_uvarint(out, n)
             elif version >= 2:
-                out.append(0)
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
+            else:
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_describe_log_dirs_result(out, self.results, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 3:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 2:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                message.error_code = 0
+                if n < 128:
                     n -= 1
-                item.error_code = 0
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
-                item.error_code = 0
+                message.error_code = 0
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_describe_log_dirs_result(data, at, version, n)
+            message.results, at = _read_describe_log_dirs_result(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_describable_log_dir_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribableLogDirTopic], int]:
+def _read_describable_log_dir_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribableLogDirTopic], int]:
     items: list[DescribableLogDirTopic] = []
     for _ in range(count):
         item = _new(DescribableLogDirTopic)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.partitions = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.partitions, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_integers(data, at, n, "i", 4)
         if version >= 2:
             tags = data[at]
             at += 1
@@ -263,34 +302,55 @@ def _read_describable_log_dir_topic(data: bytes, at: int, version: int, count: i
     return items, at
 
 
-def _write_describable_log_dir_topic(out: bytearray, items: Iterable[DescribableLogDirTopic], version: int) -> None:
+def _write_describable_log_dir_topic(
+    out: bytearray, items: Iterable[DescribableLogDirTopic], version: int
+) -> None:
     for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.topic)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 2:
-            write_length(out, len(item.partitions))
+            write_compact_int32s(out, item.partitions)
         else:
-            out += _S_INT32.pack(len(item.partitions))
-        write_integers(out, item.partitions, "i")
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+            write_int32s(out, item.partitions)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_describe_log_dirs_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+def _read_describe_log_dirs_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeLogDirsPartition], int]:
     items: list[DescribeLogDirsPartition] = []
     for _ in range(count):
         item = _new(DescribeLogDirsPartition)
         if version >= 2:
-            item.partition_index, item.partition_size, item.offset_lag, item.is_future_key, tags = _S_INT32_2INT64_BOOL_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.partition_size,
+                item.offset_lag,
+                item.is_future_key,
+                tags,
+            ) = _INT32_2INT64_BOOL_BYTE.unpack_from(data, at)
             at += 22
         else:
-            item.partition_index, item.partition_size, item.offset_lag, item.is_future_key = _S_INT32_2INT64_BOOL.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.partition_size,
+                item.offset_lag,
+                item.is_future_key,
+            ) = _INT32_2INT64_BOOL.unpack_from(data, at)
             at += 21
             tags = 0
         item.unknown_tagged_fields = ()
@@ -300,45 +360,58 @@ def _read_describe_log_dirs_partition(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_describe_log_dirs_partition(out: bytearray, items: Iterable[DescribeLogDirsPartition], version: int) -> None:
+def _write_describe_log_dirs_partition(
+    out: bytearray, items: Iterable[DescribeLogDirsPartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_2INT64_BOOL.pack(item.partition_index, item.partition_size, item.offset_lag, item.is_future_key)
-        if item.unknown_tagged_fields:
-            if version < 2:
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                out += _INT32_2INT64_BOOL.pack(
+                    item.partition_index, item.partition_size, item.offset_lag, item.is_future_key
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_2INT64_BOOL_ZERO.pack(
+                    item.partition_index, item.partition_size, item.offset_lag, item.is_future_key
+                )
+        else:
+            out += _INT32_2INT64_BOOL.pack(
+                item.partition_index, item.partition_size, item.offset_lag, item.is_future_key
+            )
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
 
 
-def _read_describe_log_dirs_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
-    limit = len(data)
+def _read_describe_log_dirs_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeLogDirsTopic], int]:
     items: list[DescribeLogDirsTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeLogDirsTopic)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 21 <= limit - at:
             raise count_refused(n, limit - at)
@@ -355,62 +428,83 @@ def _read_describe_log_dirs_topic(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_describe_log_dirs_topic(out: bytearray, items: Iterable[DescribeLogDirsTopic], version: int) -> None:
+def _write_describe_log_dirs_topic(
+    out: bytearray, items: Iterable[DescribeLogDirsTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 2:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_describe_log_dirs_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_describe_log_dirs_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
-    limit = len(data)
+def _read_describe_log_dirs_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeLogDirsResult], int]:
     items: list[DescribeLogDirsResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeLogDirsResult)
         if version >= 2:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
+            if 0 < n < 128:
+                item.log_dir = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.log_dir, at = read_compact_string(data, at)
         else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
+            item.error_code, n = _S2INT16.unpack_from(data, at)
             at += 4
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.log_dir = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.log_dir = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_describe_log_dirs_topic(data, at, version, n)
         if version >= 5:
-            item.total_bytes, item.usable_bytes, item.is_cordoned, tags = _S_2INT64_BOOL_BYTE.unpack_from(data, at)
+            (
+                item.total_bytes,
+                item.usable_bytes,
+                item.is_cordoned,
+                tags,
+            ) = _S2INT64_BOOL_BYTE.unpack_from(data, at)
             at += 18
         elif version >= 4:
-            item.total_bytes, item.usable_bytes, tags = _S_2INT64_BYTE.unpack_from(data, at)
+            item.total_bytes, item.usable_bytes, tags = _S2INT64_BYTE.unpack_from(data, at)
             at += 17
             item.is_cordoned = False
         elif version >= 2:
@@ -420,10 +514,10 @@ def _read_describe_log_dirs_result(data: bytes, at: int, version: int, count: in
             item.usable_bytes = -1
             item.is_cordoned = False
         else:
-            tags = 0
             item.total_bytes = -1
             item.usable_bytes = -1
             item.is_cordoned = False
+            tags = 0
         item.unknown_tagged_fields = ()
         if tags:
             item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
@@ -431,30 +525,51 @@ def _read_describe_log_dirs_result(data: bytes, at: int, version: int, count: in
     return items, at
 
 
-def _write_describe_log_dirs_result(out: bytearray, items: Iterable[DescribeLogDirsResult], version: int) -> None:
+def _write_describe_log_dirs_result(
+    out: bytearray, items: Iterable[DescribeLogDirsResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
+        raw = item.log_dir.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.log_dir)
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
         else:
-            write_string(out, item.log_dir)
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
+        n = len(item.topics) + 1
         if version >= 2:
-            write_length(out, len(item.topics))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.topics))
+            out += _INT32.pack(n - 1)
         _write_describe_log_dirs_topic(out, item.topics, version)
         if version >= 5:
-            out += _S_2INT64_BOOL.pack(item.total_bytes, item.usable_bytes, item.is_cordoned)
+            if item.unknown_tagged_fields:
+                out += _S2INT64_BOOL.pack(item.total_bytes, item.usable_bytes, item.is_cordoned)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT64_BOOL_ZERO.pack(
+                    item.total_bytes, item.usable_bytes, item.is_cordoned
+                )
         elif version >= 4:
-            out += _S_2INT64.pack(item.total_bytes, item.usable_bytes)
-        else:
-            pass
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if item.unknown_tagged_fields:
+                out += _S2INT64.pack(item.total_bytes, item.usable_bytes)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT64_ZERO.pack(item.total_bytes, item.usable_bytes)
         elif version >= 2:
-            out.append(0)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request DescribeLogDirsRequest key=35 versions=1-5 flexible=2+ listeners=broker

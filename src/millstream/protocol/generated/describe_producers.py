@@ -10,17 +10,34 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_compact_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT64_2INT32_INT64_INT32_INT64: Final = Struct(">qiiqiq")
-_S_INT64_2INT32_INT64_INT32_INT64_BYTE: Final = Struct(">qiiqiqB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT64_2INT32_INT64_INT32_INT64: Final = Struct(">qiiqiq")
+_INT64_2INT32_INT64_INT32_INT64_BYTE: Final = Struct(">qiiqiqB")
+_INT64_2INT32_INT64_INT32_INT64_ZERO: Final = Struct(">qiiqiqx")
 _new: Final = object.__new__
 
 
@@ -43,13 +60,16 @@ class DescribeProducersRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.topics))
-            _write_topic_request(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_topic_request(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -58,31 +78,31 @@ class DescribeProducersRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_topic_request(data, at, version, n)
+            message.topics, at = _read_topic_request(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -125,14 +145,17 @@ class DescribeProducersResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
-            write_length(out, len(item.topics))
-            _write_topic_response(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topics) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                write_uvarint(out, n)
+            _write_topic_response(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -141,54 +164,52 @@ class DescribeProducersResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_topic_response(data, at, version, n)
+            message.topics, at = _read_topic_response(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_topic_request(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicRequest], int]:
+def _read_topic_request(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicRequest], int]:
     items: list[TopicRequest] = []
     for _ in range(count):
         item = _new(TopicRequest)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partition_indexes = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partition_indexes, at = read_integers(data, at, n, "i", 4)
+            item.partition_indexes, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -200,20 +221,35 @@ def _read_topic_request(data: bytes, at: int, version: int, count: int) -> tuple
 
 def _write_topic_request(out: bytearray, items: Iterable[TopicRequest], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partition_indexes))
-        write_integers(out, item.partition_indexes, "i")
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partition_indexes)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_producer_state(data: bytes, at: int, version: int, count: int) -> tuple[list[ProducerState], int]:
+def _read_producer_state(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ProducerState], int]:
     items: list[ProducerState] = []
     for _ in range(count):
         item = _new(ProducerState)
-        item.producer_id, item.producer_epoch, item.last_sequence, item.last_timestamp, item.coordinator_epoch, item.current_txn_start_offset, tags = _S_INT64_2INT32_INT64_INT32_INT64_BYTE.unpack_from(data, at)
+        (
+            item.producer_id,
+            item.producer_epoch,
+            item.last_sequence,
+            item.last_timestamp,
+            item.coordinator_epoch,
+            item.current_txn_start_offset,
+            tags,
+        ) = _INT64_2INT32_INT64_INT32_INT64_BYTE.unpack_from(data, at)
         at += 37
         item.unknown_tagged_fields = ()
         if tags:
@@ -224,35 +260,47 @@ def _read_producer_state(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_producer_state(out: bytearray, items: Iterable[ProducerState], version: int) -> None:
     for item in items:
-        out += _S_INT64_2INT32_INT64_INT32_INT64.pack(item.producer_id, item.producer_epoch, item.last_sequence, item.last_timestamp, item.coordinator_epoch, item.current_txn_start_offset)
         if item.unknown_tagged_fields:
+            out += _INT64_2INT32_INT64_INT32_INT64.pack(
+                item.producer_id,
+                item.producer_epoch,
+                item.last_sequence,
+                item.last_timestamp,
+                item.coordinator_epoch,
+                item.current_txn_start_offset,
+            )
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT64_2INT32_INT64_INT32_INT64_ZERO.pack(
+                item.producer_id,
+                item.producer_epoch,
+                item.last_sequence,
+                item.last_timestamp,
+                item.coordinator_epoch,
+                item.current_txn_start_offset,
+            )
 
 
-def _read_partition_response(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionResponse], int]:
-    limit = len(data)
+def _read_partition_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionResponse], int]:
     items: list[PartitionResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(PartitionResponse)
-        item.partition_index, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition_index, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-        n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
         else:
+            item.error_message, at = read_compact_string_or_null(data, at)
+        n = data[at]
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 37 <= limit - at:
             raise count_refused(n, limit - at)
         item.active_producers, at = _read_producer_state(data, at, version, n)
@@ -265,14 +313,27 @@ def _read_partition_response(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_partition_response(out: bytearray, items: Iterable[PartitionResponse], version: int) -> None:
+def _write_partition_response(
+    out: bytearray, items: Iterable[PartitionResponse], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
-        write_length(out, len(item.active_producers))
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition_index, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            write_string_length(out, n)
+        out += raw
+        n = len(item.active_producers) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_producer_state(out, item.active_producers, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -280,27 +341,25 @@ def _write_partition_response(out: bytearray, items: Iterable[PartitionResponse]
             out.append(0)
 
 
-def _read_topic_response(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicResponse], int]:
-    limit = len(data)
+def _read_topic_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicResponse], int]:
     items: list[TopicResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TopicResponse)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_response(data, at, version, n)
@@ -315,8 +374,18 @@ def _read_topic_response(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_topic_response(out: bytearray, items: Iterable[TopicResponse], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_partition_response(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -11,27 +11,46 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32_INT64: Final = Struct(">iiq")
-_S_2INT32_INT64_BYTE: Final = Struct(">iiqB")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_3INT64: Final = Struct(">iqqq")
-_S_INT32_3INT64_BYTE: Final = Struct(">iqqqB")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT32_UUID_3INT64: Final = Struct(">i16sqqq")
-_S_INT32_UUID_3INT64_BYTE: Final = Struct(">i16sqqqB")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_3INT64: Final = Struct(">iqqq")
+_INT32_3INT64_BYTE: Final = Struct(">iqqqB")
+_INT32_3INT64_ZERO: Final = Struct(">iqqqx")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT32_UUID_3INT64: Final = Struct(">i16sqqq")
+_INT32_UUID_3INT64_BYTE: Final = Struct(">i16sqqqB")
+_INT32_UUID_3INT64_ZERO: Final = Struct(">i16sqqqx")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT32_INT64: Final = Struct(">iiq")
+_S2INT32_INT64_BYTE: Final = Struct(">iiqB")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
@@ -60,13 +79,16 @@ class DescribeQuorumRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.topics))
-            _write_describe_quorum_request_topic_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_describe_quorum_request_topic_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -75,31 +97,31 @@ class DescribeQuorumRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_describe_quorum_request_topic_data(data, at, version, n)
+            message.topics, at = _read_describe_quorum_request_topic_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -162,24 +184,44 @@ class DescribeQuorumResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.error_code)
             if version >= 2:
-                if item.error_message is None:
-                    out.append(0)
+                if self.error_message is None:
+                    raw = b""
+                    n = 0
                 else:
-                    write_compact_string(out, item.error_message)
-            write_length(out, len(item.topics))
-            _write_describe_quorum_response_topic_data(out, item.topics, version)
+                    raw = self.error_message.encode()
+                    n = len(raw) + 1
             if version >= 2:
-                write_length(out, len(item.nodes))
-                _write_node(out, item.nodes, version)
-            elif item.nodes:
+                if n < 128:
+                    out += _INT16_BYTE.pack(self.error_code, n)
+                else:
+                    out += _INT16.pack(self.error_code)
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(self.error_code)
+            if version >= 2:
+                out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_describe_quorum_response_topic_data(out, self.topics, version)
+            if version >= 2:
+                n = len(self.nodes) + 1
+            if version >= 2:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif self.nodes:
                 raise not_in_version("nodes", version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if version >= 2:
+                _write_node(out, self.nodes, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -188,71 +230,65 @@ class DescribeQuorumResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-                at += 3
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                (item.error_code,) = _S_INT16.unpack_from(data, at)
+                message.error_code, n = _INT16_BYTE.unpack_from(data, at)
                 at += 2
-            if version >= 2:
-                if n < 0:
-                    item.error_message = None
-                else:
+                if 0 < n < 128:
+                    message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.error_message, at = read_compact_string_or_null(data, at)
             else:
-                item.error_message = ""
+                (message.error_code,) = _INT16.unpack_from(data, at)
+                at += 2
+                message.error_message = ""
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_describe_quorum_response_topic_data(data, at, version, n)
+            message.topics, at = _read_describe_quorum_response_topic_data(data, at, version, n)
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.nodes = []
             if version >= 2:
                 if not 0 <= n * 6 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.nodes, at = _read_node(data, at, version, n)
-            else:
-                item.nodes = []
+                message.nodes, at = _read_node(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_describe_quorum_request_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeQuorumRequestPartitionData], int]:
+def _read_describe_quorum_request_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeQuorumRequestPartitionData], int]:
     items: list[DescribeQuorumRequestPartitionData] = []
     for _ in range(count):
         item = _new(DescribeQuorumRequestPartitionData)
-        item.partition_index, tags = _S_INT32_BYTE.unpack_from(data, at)
+        item.partition_index, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -261,36 +297,36 @@ def _read_describe_quorum_request_partition_data(data: bytes, at: int, version: 
     return items, at
 
 
-def _write_describe_quorum_request_partition_data(out: bytearray, items: Iterable[DescribeQuorumRequestPartitionData], version: int) -> None:
+def _write_describe_quorum_request_partition_data(
+    out: bytearray, items: Iterable[DescribeQuorumRequestPartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.partition_index)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.partition_index)
 
 
-def _read_describe_quorum_request_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeQuorumRequestTopicData], int]:
-    limit = len(data)
+def _read_describe_quorum_request_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeQuorumRequestTopicData], int]:
     items: list[DescribeQuorumRequestTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeQuorumRequestTopicData)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 5 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_describe_quorum_request_partition_data(data, at, version, n)
@@ -303,10 +339,22 @@ def _read_describe_quorum_request_topic_data(data: bytes, at: int, version: int,
     return items, at
 
 
-def _write_describe_quorum_request_topic_data(out: bytearray, items: Iterable[DescribeQuorumRequestTopicData], version: int) -> None:
+def _write_describe_quorum_request_topic_data(
+    out: bytearray, items: Iterable[DescribeQuorumRequestTopicData], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_describe_quorum_request_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -314,19 +362,34 @@ def _write_describe_quorum_request_topic_data(out: bytearray, items: Iterable[De
             out.append(0)
 
 
-def _read_replica_state(data: bytes, at: int, version: int, count: int) -> tuple[list[ReplicaState], int]:
+def _read_replica_state(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReplicaState], int]:
     items: list[ReplicaState] = []
     for _ in range(count):
         item = _new(ReplicaState)
         if version >= 2:
-            item.replica_id, item.replica_directory_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp, tags = _S_INT32_UUID_3INT64_BYTE.unpack_from(data, at)
+            (
+                item.replica_id,
+                item.replica_directory_id,
+                item.log_end_offset,
+                item.last_fetch_timestamp,
+                item.last_caught_up_timestamp,
+                tags,
+            ) = _INT32_UUID_3INT64_BYTE.unpack_from(data, at)
             at += 45
         elif version >= 1:
-            item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp, tags = _S_INT32_3INT64_BYTE.unpack_from(data, at)
+            (
+                item.replica_id,
+                item.log_end_offset,
+                item.last_fetch_timestamp,
+                item.last_caught_up_timestamp,
+                tags,
+            ) = _INT32_3INT64_BYTE.unpack_from(data, at)
             at += 29
             item.replica_directory_id = ZERO_UUID
         else:
-            item.replica_id, item.log_end_offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            item.replica_id, item.log_end_offset, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
             item.replica_directory_id = ZERO_UUID
             item.last_fetch_timestamp = -1
@@ -341,59 +404,91 @@ def _read_replica_state(data: bytes, at: int, version: int, count: int) -> tuple
 def _write_replica_state(out: bytearray, items: Iterable[ReplicaState], version: int) -> None:
     for item in items:
         if version >= 2:
-            out += _S_INT32_UUID_3INT64.pack(item.replica_id, item.replica_directory_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp)
+            if item.unknown_tagged_fields:
+                out += _INT32_UUID_3INT64.pack(
+                    item.replica_id,
+                    item.replica_directory_id,
+                    item.log_end_offset,
+                    item.last_fetch_timestamp,
+                    item.last_caught_up_timestamp,
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_UUID_3INT64_ZERO.pack(
+                    item.replica_id,
+                    item.replica_directory_id,
+                    item.log_end_offset,
+                    item.last_fetch_timestamp,
+                    item.last_caught_up_timestamp,
+                )
         elif version >= 1:
-            out += _S_INT32_3INT64.pack(item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp)
+            if item.unknown_tagged_fields:
+                out += _INT32_3INT64.pack(
+                    item.replica_id,
+                    item.log_end_offset,
+                    item.last_fetch_timestamp,
+                    item.last_caught_up_timestamp,
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_3INT64_ZERO.pack(
+                    item.replica_id,
+                    item.log_end_offset,
+                    item.last_fetch_timestamp,
+                    item.last_caught_up_timestamp,
+                )
             if item.replica_directory_id != ZERO_UUID:
                 raise not_in_version("replica_directory_id", version)
         else:
-            out += _S_INT32_INT64.pack(item.replica_id, item.log_end_offset)
+            if item.unknown_tagged_fields:
+                out += _INT32_INT64.pack(item.replica_id, item.log_end_offset)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT64_ZERO.pack(item.replica_id, item.log_end_offset)
             if item.replica_directory_id != ZERO_UUID:
                 raise not_in_version("replica_directory_id", version)
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
 
 
-def _read_describe_quorum_response_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
-    limit = len(data)
+def _read_describe_quorum_response_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
     items: list[DescribeQuorumResponsePartitionData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeQuorumResponsePartitionData)
         if version >= 2:
-            item.partition_index, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            item.partition_index, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+            item.partition_index, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
             at += 6
-        if version >= 2:
-            if n < 0:
-                item.error_message = None
-            else:
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
+            item.partition_index, item.error_code = _INT32_INT16.unpack_from(data, at)
+            at += 6
             item.error_message = ""
-        item.leader_id, item.leader_epoch, item.high_watermark, n = _S_2INT32_INT64_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        (
+            item.leader_id,
+            item.leader_epoch,
+            item.high_watermark,
+            n,
+        ) = _S2INT32_INT64_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 13 <= limit - at:
             raise count_refused(n, limit - at)
         item.current_voters, at = _read_replica_state(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 13 <= limit - at:
             raise count_refused(n, limit - at)
         item.observers, at = _read_replica_state(data, at, version, n)
@@ -406,18 +501,41 @@ def _read_describe_quorum_response_partition_data(data: bytes, at: int, version:
     return items, at
 
 
-def _write_describe_quorum_response_partition_data(out: bytearray, items: Iterable[DescribeQuorumResponsePartitionData], version: int) -> None:
+def _write_describe_quorum_response_partition_data(
+    out: bytearray, items: Iterable[DescribeQuorumResponsePartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if version >= 2:
             if item.error_message is None:
-                out.append(0)
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-        out += _S_2INT32_INT64.pack(item.leader_id, item.leader_epoch, item.high_watermark)
-        write_length(out, len(item.current_voters))
+                raw = item.error_message.encode()
+                n = len(raw) + 1
+        if version >= 2:
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(item.partition_index, item.error_code, n)
+            else:
+                out += _INT32_INT16.pack(item.partition_index, item.error_code)
+                write_string_length(out, n)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+        if version >= 2:
+            out += raw
+        n = len(item.current_voters) + 1
+        if n < 128:
+            out += _S2INT32_INT64_BYTE.pack(
+                item.leader_id, item.leader_epoch, item.high_watermark, n
+            )
+        else:
+            out += _S2INT32_INT64.pack(item.leader_id, item.leader_epoch, item.high_watermark)
+            write_uvarint(out, n)
         _write_replica_state(out, item.current_voters, version)
-        write_length(out, len(item.observers))
+        n = len(item.observers) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_replica_state(out, item.observers, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -425,27 +543,25 @@ def _write_describe_quorum_response_partition_data(out: bytearray, items: Iterab
             out.append(0)
 
 
-def _read_describe_quorum_response_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeQuorumResponseTopicData], int]:
-    limit = len(data)
+def _read_describe_quorum_response_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeQuorumResponseTopicData], int]:
     items: list[DescribeQuorumResponseTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeQuorumResponseTopicData)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 25 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_describe_quorum_response_partition_data(data, at, version, n)
@@ -458,10 +574,22 @@ def _read_describe_quorum_response_topic_data(data: bytes, at: int, version: int
     return items, at
 
 
-def _write_describe_quorum_response_topic_data(out: bytearray, items: Iterable[DescribeQuorumResponseTopicData], version: int) -> None:
+def _write_describe_quorum_response_topic_data(
+    out: bytearray, items: Iterable[DescribeQuorumResponseTopicData], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_describe_quorum_response_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -474,26 +602,18 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
     for _ in range(count):
         item = _new(Listener)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -504,26 +624,39 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_listener(out: bytearray, items: Iterable[Listener], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
 def _read_node(data: bytes, at: int, version: int, count: int) -> tuple[list[Node], int]:
-    limit = len(data)
     items: list[Node] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Node)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 5 <= limit - at:
             raise count_refused(n, limit - at)
         item.listeners, at = _read_listener(data, at, version, n)
@@ -538,8 +671,12 @@ def _read_node(data: bytes, at: int, version: int, count: int) -> tuple[list[Nod
 
 def _write_node(out: bytearray, items: Iterable[Node], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_length(out, len(item.listeners))
+        n = len(item.listeners) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
+        else:
+            out += _INT32.pack(item.node_id)
+            write_uvarint(out, n)
         _write_listener(out, item.listeners, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

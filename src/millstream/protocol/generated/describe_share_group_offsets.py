@@ -11,21 +11,37 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_compact_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
-_S_INT32_INT64_INT32_INT16_BYTE: Final = Struct(">iqihB")
-_S_INT32_INT64_INT32_INT64_INT16: Final = Struct(">iqiqh")
-_S_INT32_INT64_INT32_INT64_INT16_BYTE: Final = Struct(">iqiqhB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
+_INT32_INT64_INT32_INT16_BYTE: Final = Struct(">iqihB")
+_INT32_INT64_INT32_INT64_INT16: Final = Struct(">iqiqh")
+_INT32_INT64_INT32_INT64_INT16_BYTE: Final = Struct(">iqiqhB")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -55,13 +71,16 @@ class DescribeShareGroupOffsetsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.groups))
-            _write_describe_share_group_offsets_request_group(out, item.groups, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.groups) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_describe_share_group_offsets_request_group(out, self.groups, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -70,31 +89,31 @@ class DescribeShareGroupOffsetsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.groups, at = _read_describe_share_group_offsets_request_group(data, at, version, n)
+            message.groups, at = _read_describe_share_group_offsets_request_group(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -138,14 +157,17 @@ class DescribeShareGroupOffsetsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
-            write_length(out, len(item.groups))
-            _write_describe_share_group_offsets_response_group(out, item.groups, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.groups) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                write_uvarint(out, n)
+            _write_describe_share_group_offsets_response_group(out, self.groups, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -154,54 +176,52 @@ class DescribeShareGroupOffsetsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.groups, at = _read_describe_share_group_offsets_response_group(data, at, version, n)
+            message.groups, at = _read_describe_share_group_offsets_response_group(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_describe_share_group_offsets_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestTopic], int]:
+def _read_describe_share_group_offsets_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsRequestTopic], int]:
     items: list[DescribeShareGroupOffsetsRequestTopic] = []
     for _ in range(count):
         item = _new(DescribeShareGroupOffsetsRequestTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -211,38 +231,43 @@ def _read_describe_share_group_offsets_request_topic(data: bytes, at: int, versi
     return items, at
 
 
-def _write_describe_share_group_offsets_request_topic(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestTopic], version: int) -> None:
+def _write_describe_share_group_offsets_request_topic(
+    out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_describe_share_group_offsets_request_group(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestGroup], int]:
-    limit = len(data)
+def _read_describe_share_group_offsets_request_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsRequestGroup], int]:
     items: list[DescribeShareGroupOffsetsRequestGroup] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeShareGroupOffsetsRequestGroup)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.group_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if n < 0:
             item.topics = None
         else:
@@ -258,13 +283,26 @@ def _read_describe_share_group_offsets_request_group(data: bytes, at: int, versi
     return items, at
 
 
-def _write_describe_share_group_offsets_request_group(out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestGroup], version: int) -> None:
+def _write_describe_share_group_offsets_request_group(
+    out: bytearray, items: Iterable[DescribeShareGroupOffsetsRequestGroup], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.group_id)
-        if item.topics is None:
-            out.append(0)
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_length(out, len(item.topics))
+            write_string_length(out, n)
+        out += raw
+        if item.topics is None:
+            n = 0
+        else:
+            n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        if item.topics is not None:
             _write_describe_share_group_offsets_request_topic(out, item.topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -272,30 +310,42 @@ def _write_describe_share_group_offsets_request_group(out: bytearray, items: Ite
             out.append(0)
 
 
-def _read_describe_share_group_offsets_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
+def _read_describe_share_group_offsets_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
     items: list[DescribeShareGroupOffsetsResponsePartition] = []
     for _ in range(count):
         item = _new(DescribeShareGroupOffsetsResponsePartition)
         if version >= 1:
-            item.partition_index, item.start_offset, item.leader_epoch, item.lag, item.error_code, n = _S_INT32_INT64_INT32_INT64_INT16_BYTE.unpack_from(data, at)
-            at += 27
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            (
+                item.partition_index,
+                item.start_offset,
+                item.leader_epoch,
+                item.lag,
+                item.error_code,
+                n,
+            ) = _INT32_INT64_INT32_INT64_INT16_BYTE.unpack_from(data, at)
+            at += 26
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.partition_index, item.start_offset, item.leader_epoch, item.error_code, n = _S_INT32_INT64_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 19
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
+            (
+                item.partition_index,
+                item.start_offset,
+                item.leader_epoch,
+                item.error_code,
+                n,
+            ) = _INT32_INT64_INT32_INT16_BYTE.unpack_from(data, at)
+            at += 18
             item.lag = -1
-        if n < 0:
-            item.error_message = None
-        else:
-            at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -305,43 +355,72 @@ def _read_describe_share_group_offsets_response_partition(data: bytes, at: int, 
     return items, at
 
 
-def _write_describe_share_group_offsets_response_partition(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition], version: int) -> None:
+def _write_describe_share_group_offsets_response_partition(
+    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponsePartition], version: int
+) -> None:
     for item in items:
-        if version >= 1:
-            out += _S_INT32_INT64_INT32_INT64_INT16.pack(item.partition_index, item.start_offset, item.leader_epoch, item.lag, item.error_code)
-        else:
-            out += _S_INT32_INT64_INT32_INT16.pack(item.partition_index, item.start_offset, item.leader_epoch, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if version >= 1:
+            if n < 128:
+                out += _INT32_INT64_INT32_INT64_INT16_BYTE.pack(
+                    item.partition_index,
+                    item.start_offset,
+                    item.leader_epoch,
+                    item.lag,
+                    item.error_code,
+                    n,
+                )
+            else:
+                out += _INT32_INT64_INT32_INT64_INT16.pack(
+                    item.partition_index,
+                    item.start_offset,
+                    item.leader_epoch,
+                    item.lag,
+                    item.error_code,
+                )
+                write_string_length(out, n)
+        else:
+            if n < 128:
+                out += _INT32_INT64_INT32_INT16_BYTE.pack(
+                    item.partition_index, item.start_offset, item.leader_epoch, item.error_code, n
+                )
+            else:
+                out += _INT32_INT64_INT32_INT16.pack(
+                    item.partition_index, item.start_offset, item.leader_epoch, item.error_code
+                )
+                write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_describe_share_group_offsets_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
-    limit = len(data)
+def _read_describe_share_group_offsets_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
     items: list[DescribeShareGroupOffsetsResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeShareGroupOffsetsResponseTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.topic_name, at = read_compact_string(data, at)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 20 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_describe_share_group_offsets_response_partition(data, at, version, n)
@@ -354,11 +433,23 @@ def _read_describe_share_group_offsets_response_topic(data: bytes, at: int, vers
     return items, at
 
 
-def _write_describe_share_group_offsets_response_topic(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic], version: int) -> None:
+def _write_describe_share_group_offsets_response_topic(
+    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_describe_share_group_offsets_response_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -366,41 +457,35 @@ def _write_describe_share_group_offsets_response_topic(out: bytearray, items: It
             out.append(0)
 
 
-def _read_describe_share_group_offsets_response_group(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
-    limit = len(data)
+def _read_describe_share_group_offsets_response_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
     items: list[DescribeShareGroupOffsetsResponseGroup] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeShareGroupOffsetsResponseGroup)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.group_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 19 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_describe_share_group_offsets_response_topic(data, at, version, n)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -410,16 +495,35 @@ def _read_describe_share_group_offsets_response_group(data: bytes, at: int, vers
     return items, at
 
 
-def _write_describe_share_group_offsets_response_group(out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup], version: int) -> None:
+def _write_describe_share_group_offsets_response_group(
+    out: bytearray, items: Iterable[DescribeShareGroupOffsetsResponseGroup], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.group_id)
-        write_length(out, len(item.topics))
-        _write_describe_share_group_offsets_response_topic(out, item.topics, version)
-        out += _S_INT16.pack(item.error_code)
-        if item.error_message is None:
-            out.append(0)
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.error_message)
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        _write_describe_share_group_offsets_response_topic(out, item.topics, version)
+        if item.error_message is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
+        else:
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

@@ -11,21 +11,40 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_int32s_or_null,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_compact_int32s,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_3INT32: Final = Struct(">hiii")
-_S_INT16_3INT32_BYTE: Final = Struct(">hiiiB")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT8: Final = Struct(">ib")
-_S_INT8: Final = Struct(">b")
-_S_UUID_BOOL: Final = Struct(">16s?")
-_S_UUID_BOOL_BYTE: Final = Struct(">16s?B")
+_INT16: Final = Struct(">h")
+_INT16_3INT32: Final = Struct(">hiii")
+_INT16_3INT32_BYTE: Final = Struct(">hiiiB")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT8: Final = Struct(">ib")
+_INT32_ZERO: Final = Struct(">ix")
+_INT8: Final = Struct(">b")
+_UUID_BOOL: Final = Struct(">16s?")
+_UUID_BOOL_BYTE: Final = Struct(">16s?B")
 _new: Final = object.__new__
 
 
@@ -59,19 +78,20 @@ class DescribeTopicPartitionsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.topics))
-            _write_topic_request(out, item.topics, version)
-            out += _S_INT32.pack(item.response_partition_limit)
-            if item.cursor is None:
-                out.append(255)
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(1)
-                _write_cursor(out, (item.cursor,), version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                write_uvarint(out, n)
+            _write_topic_request(out, self.topics, version)
+            n = -1 if self.cursor is None else 1
+            out += _INT32_INT8.pack(self.response_partition_limit, n)
+            if self.cursor is not None:
+                _write_cursor(out, (self.cursor,), version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -80,37 +100,37 @@ class DescribeTopicPartitionsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 2 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_topic_request(data, at, version, n)
-            item.response_partition_limit, n = _S_INT32_INT8.unpack_from(data, at)
+            message.topics, at = _read_topic_request(data, at, version, n)
+            message.response_partition_limit, n = _INT32_INT8.unpack_from(data, at)
             at += 5
             if n < 0:
-                item.cursor = None
+                message.cursor = None
             else:
-                (item.cursor,), at = _read_cursor(data, at, version, 1)
+                (message.cursor,), at = _read_cursor(data, at, version, 1)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -152,19 +172,21 @@ class DescribeTopicPartitionsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
-            write_length(out, len(item.topics))
-            _write_describe_topic_partitions_response_topic(out, item.topics, version)
-            if item.next_cursor is None:
-                out.append(255)
+            n = len(self.topics) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.throttle_time_ms, n)
             else:
-                out.append(1)
-                _write_cursor(out, (item.next_cursor,), version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                out += _INT32.pack(self.throttle_time_ms)
+                write_uvarint(out, n)
+            _write_describe_topic_partitions_response_topic(out, self.topics, version)
+            n = -1 if self.next_cursor is None else 1
+            out += _INT8.pack(n)
+            if self.next_cursor is not None:
+                _write_cursor(out, (self.next_cursor,), version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -173,53 +195,52 @@ class DescribeTopicPartitionsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 26 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_describe_topic_partitions_response_topic(data, at, version, n)
-            (n,) = _S_INT8.unpack_from(data, at)
+            message.topics, at = _read_describe_topic_partitions_response_topic(data, at, version, n)
+            (n,) = _INT8.unpack_from(data, at)
             at += 1
             if n < 0:
-                item.next_cursor = None
+                message.next_cursor = None
             else:
-                (item.next_cursor,), at = _read_cursor(data, at, version, 1)
+                (message.next_cursor,), at = _read_cursor(data, at, version, 1)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_topic_request(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicRequest], int]:
+def _read_topic_request(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicRequest], int]:
     items: list[TopicRequest] = []
     for _ in range(count):
         item = _new(TopicRequest)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -231,7 +252,13 @@ def _read_topic_request(data: bytes, at: int, version: int, count: int) -> tuple
 
 def _write_topic_request(out: bytearray, items: Iterable[TopicRequest], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
@@ -242,16 +269,12 @@ def _read_cursor(data: bytes, at: int, version: int, count: int) -> tuple[list[C
     items: list[Cursor] = []
     for _ in range(count):
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        topic_name = data[at - n : at].decode("utf-8", LENIENT)
-        partition_index, tags = _S_INT32_BYTE.unpack_from(data, at)
+            topic_name, at = read_compact_string(data, at)
+        partition_index, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -262,59 +285,63 @@ def _read_cursor(data: bytes, at: int, version: int, count: int) -> tuple[list[C
 
 def _write_cursor(out: bytearray, items: Iterable[Cursor], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        out += _S_INT32.pack(item.partition_index)
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.partition_index)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.partition_index)
 
 
-def _read_describe_topic_partitions_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeTopicPartitionsResponsePartition], int]:
+def _read_describe_topic_partitions_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeTopicPartitionsResponsePartition], int]:
     items: list[DescribeTopicPartitionsResponsePartition] = []
     for _ in range(count):
         item = _new(DescribeTopicPartitionsResponsePartition)
-        item.error_code, item.partition_index, item.leader_id, item.leader_epoch, n = _S_INT16_3INT32_BYTE.unpack_from(data, at)
-        at += 15
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        (
+            item.error_code,
+            item.partition_index,
+            item.leader_id,
+            item.leader_epoch,
+            n,
+        ) = _INT16_3INT32_BYTE.unpack_from(data, at)
+        at += 14
+        if 0 < n < 17:
+            item.replica_nodes = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.replica_nodes, at = read_integers(data, at, n, "i", 4)
+            item.replica_nodes, at = read_compact_int32s(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.isr_nodes = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.isr_nodes, at = read_integers(data, at, n, "i", 4)
+            item.isr_nodes, at = read_compact_int32s(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.eligible_leader_replicas = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        if n < 0:
-            item.eligible_leader_replicas = None
-        else:
-            item.eligible_leader_replicas, at = read_integers(data, at, n, "i", 4)
+            item.eligible_leader_replicas, at = read_compact_int32s_or_null(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.last_known_elr = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        if n < 0:
-            item.last_known_elr = None
-        else:
-            item.last_known_elr, at = read_integers(data, at, n, "i", 4)
+            item.last_known_elr, at = read_compact_int32s_or_null(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.offline_replicas = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.offline_replicas, at = read_integers(data, at, n, "i", 4)
+            item.offline_replicas, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -324,57 +351,67 @@ def _read_describe_topic_partitions_response_partition(data: bytes, at: int, ver
     return items, at
 
 
-def _write_describe_topic_partitions_response_partition(out: bytearray, items: Iterable[DescribeTopicPartitionsResponsePartition], version: int) -> None:
+def _write_describe_topic_partitions_response_partition(
+    out: bytearray, items: Iterable[DescribeTopicPartitionsResponsePartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT16_3INT32.pack(item.error_code, item.partition_index, item.leader_id, item.leader_epoch)
-        write_length(out, len(item.replica_nodes))
-        write_integers(out, item.replica_nodes, "i")
-        write_length(out, len(item.isr_nodes))
-        write_integers(out, item.isr_nodes, "i")
+        out += _INT16_3INT32.pack(
+            item.error_code, item.partition_index, item.leader_id, item.leader_epoch
+        )
+        write_compact_int32s(out, item.replica_nodes)
+        write_compact_int32s(out, item.isr_nodes)
         if item.eligible_leader_replicas is None:
-            out.append(0)
+            n = 0
         else:
-            write_length(out, len(item.eligible_leader_replicas))
+            n = len(item.eligible_leader_replicas) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        if item.eligible_leader_replicas is not None:
             write_integers(out, item.eligible_leader_replicas, "i")
         if item.last_known_elr is None:
-            out.append(0)
+            n = 0
         else:
-            write_length(out, len(item.last_known_elr))
+            n = len(item.last_known_elr) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        if item.last_known_elr is not None:
             write_integers(out, item.last_known_elr, "i")
-        write_length(out, len(item.offline_replicas))
-        write_integers(out, item.offline_replicas, "i")
+        write_compact_int32s(out, item.offline_replicas)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_describe_topic_partitions_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeTopicPartitionsResponseTopic], int]:
-    limit = len(data)
+def _read_describe_topic_partitions_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeTopicPartitionsResponseTopic], int]:
     items: list[DescribeTopicPartitionsResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeTopicPartitionsResponseTopic)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.name = None
-        else:
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.topic_id, item.is_internal, n = _S_UUID_BOOL_BYTE.unpack_from(data, at)
-        at += 18
-        if n > 127:
-            n, at = read_length(data, at - 1)
         else:
+            item.name, at = read_compact_string_or_null(data, at)
+        item.topic_id, item.is_internal, n = _UUID_BOOL_BYTE.unpack_from(data, at)
+        at += 17
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 20 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_describe_topic_partitions_response_partition(data, at, version, n)
-        item.topic_authorized_operations, tags = _S_INT32_BYTE.unpack_from(data, at)
+        item.topic_authorized_operations, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -383,21 +420,34 @@ def _read_describe_topic_partitions_response_topic(data: bytes, at: int, version
     return items, at
 
 
-def _write_describe_topic_partitions_response_topic(out: bytearray, items: Iterable[DescribeTopicPartitionsResponseTopic], version: int) -> None:
+def _write_describe_topic_partitions_response_topic(
+    out: bytearray, items: Iterable[DescribeTopicPartitionsResponseTopic], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.name is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.name)
-        out += _S_UUID_BOOL.pack(item.topic_id, item.is_internal)
-        write_length(out, len(item.partitions))
+            raw = item.name.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
+        else:
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BOOL_BYTE.pack(item.topic_id, item.is_internal, n)
+        else:
+            out += _UUID_BOOL.pack(item.topic_id, item.is_internal)
+            write_uvarint(out, n)
         _write_describe_topic_partitions_response_partition(out, item.partitions, version)
-        out += _S_INT32.pack(item.topic_authorized_operations)
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.topic_authorized_operations)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.topic_authorized_operations)
 
 SCHEMA: Final = """\
 request DescribeTopicPartitionsRequest key=75 versions=0 flexible=0+ listeners=broker

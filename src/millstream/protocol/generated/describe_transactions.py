@@ -10,17 +10,33 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_strings,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    write_compact_int32s,
+    write_compact_strings,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT64_INT16: Final = Struct(">iqqh")
-_S_INT32_2INT64_INT16_BYTE: Final = Struct(">iqqhB")
-_S_INT32_BYTE: Final = Struct(">iB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_2INT64_INT16: Final = Struct(">iqqh")
+_INT32_2INT64_INT16_BYTE: Final = Struct(">iqqhB")
+_INT32_BYTE: Final = Struct(">iB")
 _new: Final = object.__new__
 
 
@@ -36,14 +52,16 @@ class DescribeTransactionsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.transactional_ids))
-            for text in item.transactional_ids:
-                write_compact_string(out, text)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.transactional_ids) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            write_compact_strings(out, self.transactional_ids)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -52,29 +70,29 @@ class DescribeTransactionsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            item.transactional_ids, at = read_compact_strings(data, at, n)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.transactional_ids, at = read_compact_strings(data, at, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -110,14 +128,17 @@ class DescribeTransactionsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
-            write_length(out, len(item.transaction_states))
-            _write_transaction_state(out, item.transaction_states, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.transaction_states) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                write_uvarint(out, n)
+            _write_transaction_state(out, self.transaction_states, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -126,31 +147,32 @@ class DescribeTransactionsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 28 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.transaction_states, at = _read_transaction_state(data, at, version, n)
+            message.transaction_states, at = _read_transaction_state(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 def _read_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicData], int]:
@@ -158,22 +180,17 @@ def _read_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[li
     for _ in range(count):
         item = _new(TopicData)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -185,46 +202,53 @@ def _read_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_topic_data(out: bytearray, items: Iterable[TopicData], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.topic)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.topic.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_transaction_state(data: bytes, at: int, version: int, count: int) -> tuple[list[TransactionState], int]:
-    limit = len(data)
+def _read_transaction_state(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TransactionState], int]:
     items: list[TransactionState] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TransactionState)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.transactional_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.transaction_state = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.transaction_state, at = read_compact_string(data, at)
+        (
+            item.transaction_timeout_ms,
+            item.transaction_start_time_ms,
+            item.producer_id,
+            item.producer_epoch,
+            n,
+        ) = _INT32_2INT64_INT16_BYTE.unpack_from(data, at)
+        at += 22
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.transaction_state = data[at - n : at].decode("utf-8", LENIENT)
-        item.transaction_timeout_ms, item.transaction_start_time_ms, item.producer_id, item.producer_epoch, n = _S_INT32_2INT64_INT16_BYTE.unpack_from(data, at)
-        at += 23
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_topic_data(data, at, version, n)
@@ -237,13 +261,42 @@ def _read_transaction_state(data: bytes, at: int, version: int, count: int) -> t
     return items, at
 
 
-def _write_transaction_state(out: bytearray, items: Iterable[TransactionState], version: int) -> None:
+def _write_transaction_state(
+    out: bytearray, items: Iterable[TransactionState], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
-        write_compact_string(out, item.transactional_id)
-        write_compact_string(out, item.transaction_state)
-        out += _S_INT32_2INT64_INT16.pack(item.transaction_timeout_ms, item.transaction_start_time_ms, item.producer_id, item.producer_epoch)
-        write_length(out, len(item.topics))
+        raw = item.transactional_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
+        else:
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
+        raw = item.transaction_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topics) + 1
+        if n < 128:
+            out += _INT32_2INT64_INT16_BYTE.pack(
+                item.transaction_timeout_ms,
+                item.transaction_start_time_ms,
+                item.producer_id,
+                item.producer_epoch,
+                n,
+            )
+        else:
+            out += _INT32_2INT64_INT16.pack(
+                item.transaction_timeout_ms,
+                item.transaction_start_time_ms,
+                item.producer_id,
+                item.producer_epoch,
+            )
+            write_uvarint(out, n)
         _write_topic_data(out, item.topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -10,18 +10,31 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT8_INT32: Final = Struct(">bi")
-_S_INT8_INT32_BYTE: Final = Struct(">biB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT8_INT32: Final = Struct(">bi")
+_INT8_INT32_BYTE: Final = Struct(">biB")
+_INT8_INT32_ZERO: Final = Struct(">bix")
 _new: Final = object.__new__
 
 
@@ -43,16 +56,20 @@ class DescribeUserScramCredentialsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.users is None:
-                out.append(0)
+            if self.users is None:
+                n = 0
             else:
-                write_length(out, len(item.users))
-                _write_user_name(out, item.users, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                n = len(self.users) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.users is not None:
+                _write_user_name(out, self.users, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -61,34 +78,34 @@ class DescribeUserScramCredentialsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.users = None
+                message.users = None
             else:
                 if not 0 <= n * 2 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.users, at = _read_user_name(data, at, version, n)
+                message.users, at = _read_user_name(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -122,18 +139,28 @@ class DescribeUserScramCredentialsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            write_length(out, len(item.results))
-            _write_describe_user_scram_credentials_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.results) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_describe_user_scram_credentials_result(out, self.results, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -142,42 +169,42 @@ class DescribeUserScramCredentialsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.error_message, at = read_compact_string_or_null(data, at)
+            n = data[at]
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_describe_user_scram_credentials_result(data, at, version, n)
+            message.results, at = _read_describe_user_scram_credentials_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 def _read_user_name(data: bytes, at: int, version: int, count: int) -> tuple[list[UserName], int]:
@@ -185,15 +212,11 @@ def _read_user_name(data: bytes, at: int, version: int, count: int) -> tuple[lis
     for _ in range(count):
         item = _new(UserName)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -205,18 +228,26 @@ def _read_user_name(data: bytes, at: int, version: int, count: int) -> tuple[lis
 
 def _write_user_name(out: bytearray, items: Iterable[UserName], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_credential_info(data: bytes, at: int, version: int, count: int) -> tuple[list[CredentialInfo], int]:
+def _read_credential_info(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CredentialInfo], int]:
     items: list[CredentialInfo] = []
     for _ in range(count):
         item = _new(CredentialInfo)
-        item.mechanism, item.iterations, tags = _S_INT8_INT32_BYTE.unpack_from(data, at)
+        item.mechanism, item.iterations, tags = _INT8_INT32_BYTE.unpack_from(data, at)
         at += 6
         item.unknown_tagged_fields = ()
         if tags:
@@ -227,45 +258,39 @@ def _read_credential_info(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_credential_info(out: bytearray, items: Iterable[CredentialInfo], version: int) -> None:
     for item in items:
-        out += _S_INT8_INT32.pack(item.mechanism, item.iterations)
         if item.unknown_tagged_fields:
+            out += _INT8_INT32.pack(item.mechanism, item.iterations)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT8_INT32_ZERO.pack(item.mechanism, item.iterations)
 
 
-def _read_describe_user_scram_credentials_result(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribeUserScramCredentialsResult], int]:
-    limit = len(data)
+def _read_describe_user_scram_credentials_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribeUserScramCredentialsResult], int]:
     items: list[DescribeUserScramCredentialsResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribeUserScramCredentialsResult)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.user = data[at - n : at].decode("utf-8", LENIENT)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        if 0 < n < 128:
+            item.user = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-        n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
         else:
+            item.user, at = read_compact_string(data, at)
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
+        n = data[at]
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
         item.credential_infos, at = _read_credential_info(data, at, version, n)
@@ -278,15 +303,34 @@ def _read_describe_user_scram_credentials_result(data: bytes, at: int, version: 
     return items, at
 
 
-def _write_describe_user_scram_credentials_result(out: bytearray, items: Iterable[DescribeUserScramCredentialsResult], version: int) -> None:
+def _write_describe_user_scram_credentials_result(
+    out: bytearray, items: Iterable[DescribeUserScramCredentialsResult], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.user)
-        out += _S_INT16.pack(item.error_code)
-        if item.error_message is None:
-            out.append(0)
+        raw = item.user.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.error_message)
-        write_length(out, len(item.credential_infos))
+            write_string_length(out, n)
+        out += raw
+        if item.error_message is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
+        else:
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
+        n = len(item.credential_infos) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_credential_info(out, item.credential_infos, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

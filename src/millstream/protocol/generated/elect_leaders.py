@@ -10,22 +10,44 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT16: Final = Struct(">ihh")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT16_INT32: Final = Struct(">ihi")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_INT8_INT32: Final = Struct(">bi")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_2INT16: Final = Struct(">ihh")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_INT32: Final = Struct(">ihi")
+_INT32_ZERO: Final = Struct(">ix")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_INT32: Final = Struct(">bi")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -50,79 +72,84 @@ class ElectLeadersRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 1:
-                out += _S_INT8.pack(item.election_type)
+            if self.topic_partitions is None:
+                n = 0
             else:
-                if item.election_type:
+                n = len(self.topic_partitions) + 1
+            if version >= 2:
+                if n < 128:
+                    out += _INT8_BYTE.pack(self.election_type, n)
+                else:
+                    out += _INT8.pack(self.election_type)
+                    write_uvarint(out, n)
+            elif version >= 1:
+                out += _INT8_INT32.pack(self.election_type, n - 1)
+            else:
+                out += _INT32.pack(n - 1)
+                if self.election_type:
                     raise not_in_version("election_type", version)
-            if item.topic_partitions is None:
-                if version >= 2:
-                    out.append(0)
+            if self.topic_partitions is not None:
+                _write_topic_partitions(out, self.topic_partitions, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.timeout_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
                 else:
-                    out += b"\xff\xff\xff\xff"
+                    out += _INT32_ZERO.pack(self.timeout_ms)
             else:
-                if version >= 2:
-                    write_length(out, len(item.topic_partitions))
-                else:
-                    out += _S_INT32.pack(len(item.topic_partitions))
-                _write_topic_partitions(out, item.topic_partitions, version)
-            out += _S_INT32.pack(item.timeout_ms)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT32.pack(self.timeout_ms)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.election_type, n = _S_INT8_BYTE.unpack_from(data, at)
-                at += 2
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.election_type, n = _INT8_BYTE.unpack_from(data, at)
+                at += 1
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 1:
-                item.election_type, n = _S_INT8_INT32.unpack_from(data, at)
+                message.election_type, n = _INT8_INT32.unpack_from(data, at)
                 at += 5
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.election_type = 0
+                message.election_type = 0
             if n < 0:
-                item.topic_partitions = None
+                message.topic_partitions = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.topic_partitions, at = _read_topic_partitions(data, at, version, n)
+                message.topic_partitions, at = _read_topic_partitions(data, at, version, n)
             if version >= 2:
-                item.timeout_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.timeout_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             else:
-                (item.timeout_ms,) = _S_INT32.unpack_from(data, at)
+                (message.timeout_ms,) = _INT32.unpack_from(data, at)
                 at += 4
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -154,99 +181,113 @@ class ElectLeadersResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 1:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            else:
-                out += _S_INT32.pack(item.throttle_time_ms)
-                if item.error_code:
-                    raise not_in_version("error_code", version)
+            n = len(self.replica_election_results) + 1
             if version >= 2:
-                write_length(out, len(item.replica_election_results))
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+                else:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_uvarint(out, n)
+            elif version >= 1:
+                out += _INT32_INT16_INT32.pack(self.throttle_time_ms, self.error_code, n - 1)
             else:
-                out += _S_INT32.pack(len(item.replica_election_results))
-            _write_replica_election_result(out, item.replica_election_results, version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+                if self.error_code:
+                    raise not_in_version("error_code", version)
+            _write_replica_election_result(out, self.replica_election_results, version)
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 1:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_INT32.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_INT32.unpack_from(data, at)
                 at += 10
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
-                item.error_code = 0
+                message.error_code = 0
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.replica_election_results, at = _read_replica_election_result(data, at, version, n)
+            message.replica_election_results, at = _read_replica_election_result(data, at, version, n)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_topic_partitions(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicPartitions], int]:
+def _read_topic_partitions(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicPartitions], int]:
     items: list[TopicPartitions] = []
     for _ in range(count):
         item = _new(TopicPartitions)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.partitions = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.partitions, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_integers(data, at, n, "i", 4)
         if version >= 2:
             tags = data[at]
             at += 1
@@ -261,42 +302,51 @@ def _read_topic_partitions(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_topic_partitions(out: bytearray, items: Iterable[TopicPartitions], version: int) -> None:
     for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.topic)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 2:
-            write_length(out, len(item.partitions))
+            write_compact_int32s(out, item.partitions)
         else:
-            out += _S_INT32.pack(len(item.partitions))
-        write_integers(out, item.partitions, "i")
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+            write_int32s(out, item.partitions)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionResult], int]:
+def _read_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionResult], int]:
     items: list[PartitionResult] = []
     for _ in range(count):
         item = _new(PartitionResult)
         if version >= 2:
-            item.partition_id, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.partition_id, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.partition_id, item.error_code, n = _S_INT32_2INT16.unpack_from(data, at)
+            item.partition_id, item.error_code, n = _INT32_2INT16.unpack_from(data, at)
             at += 8
-        if n < 0:
-            item.error_message = None
-        else:
-            at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.error_message = None
+            else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 2:
             tags = data[at]
             at += 1
@@ -311,53 +361,60 @@ def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_partition_result(out: bytearray, items: Iterable[PartitionResult], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_id, item.error_code)
         if item.error_message is None:
-            if version >= 2:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 2:
-                write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if version >= 2:
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(item.partition_id, item.error_code, n)
             else:
-                write_string(out, item.error_message)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+                out += _INT32_INT16.pack(item.partition_id, item.error_code)
+                write_string_length(out, n)
+        else:
+            out += _INT32_2INT16.pack(item.partition_id, item.error_code, n - 1)
+        out += raw
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_replica_election_result(data: bytes, at: int, version: int, count: int) -> tuple[list[ReplicaElectionResult], int]:
-    limit = len(data)
+def _read_replica_election_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReplicaElectionResult], int]:
     items: list[ReplicaElectionResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ReplicaElectionResult)
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 2:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
@@ -374,23 +431,36 @@ def _read_replica_election_result(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_replica_election_result(out: bytearray, items: Iterable[ReplicaElectionResult], version: int) -> None:
+def _write_replica_election_result(
+    out: bytearray, items: Iterable[ReplicaElectionResult], version: int
+) -> None:
     for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
         if version >= 2:
-            write_compact_string(out, item.topic)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partition_result) + 1
         if version >= 2:
-            write_length(out, len(item.partition_result))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partition_result))
+            out += _INT32.pack(n - 1)
         _write_partition_result(out, item.partition_result, version)
-        if item.unknown_tagged_fields:
-            if version < 2:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 2:
-            out.append(0)
+        if version >= 2:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request ElectLeadersRequest key=43 versions=0-2 flexible=2+ listeners=broker,controller

@@ -9,18 +9,27 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, null_refused, past_end, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    null_refused,
+    past_end,
+    read_compact_string,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_string
+from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_string_length
 
-_S_INT16: Final = Struct(">h")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT16_INT64_INT16: Final = Struct(">ihqh")
-_S_INT32_INT16_INT64_INT16_BYTE: Final = Struct(">ihqhB")
-_S_INT64_INT16_BOOL: Final = Struct(">qh?")
-_S_INT64_INT16_BOOL_BYTE: Final = Struct(">qh?B")
+_INT16: Final = Struct(">h")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_INT64_INT16: Final = Struct(">ihqh")
+_INT32_INT16_INT64_INT16_BYTE: Final = Struct(">ihqhB")
+_INT32_INT16_INT64_INT16_ZERO: Final = Struct(">ihqhx")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_INT64_INT16_BOOL: Final = Struct(">qh?")
+_INT64_INT16_BOOL_BYTE: Final = Struct(">qh?B")
+_INT64_INT16_BOOL_ZERO: Final = Struct(">qh?x")
 _new: Final = object.__new__
 
 
@@ -39,61 +48,82 @@ class EndTxnRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.transactional_id.encode()
+            n = len(raw) + 1
             if version >= 3:
-                write_compact_string(out, item.transactional_id)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
             else:
-                write_string(out, item.transactional_id)
-            out += _S_INT64_INT16_BOOL.pack(item.producer_id, item.producer_epoch, item.committed)
-            if item.unknown_tagged_fields:
-                if version < 3:
+                out += _INT16.pack(n - 1)
+            out += raw
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    out += _INT64_INT16_BOOL.pack(
+                        self.producer_id, self.producer_epoch, self.committed
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT64_INT16_BOOL_ZERO.pack(
+                        self.producer_id, self.producer_epoch, self.committed
+                    )
+            else:
+                out += _INT64_INT16_BOOL.pack(self.producer_id, self.producer_epoch, self.committed)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 3:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.transactional_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    raise null_refused()
+                message.transactional_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 3:
-                item.producer_id, item.producer_epoch, item.committed, tags = _S_INT64_INT16_BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.producer_id,
+                    message.producer_epoch,
+                    message.committed,
+                    tags,
+                ) = _INT64_INT16_BOOL_BYTE.unpack_from(data, at)
                 at += 12
             else:
-                item.producer_id, item.producer_epoch, item.committed = _S_INT64_INT16_BOOL.unpack_from(data, at)
+                (
+                    message.producer_id,
+                    message.producer_epoch,
+                    message.committed,
+                ) = _INT64_INT16_BOOL.unpack_from(data, at)
                 at += 11
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -111,53 +141,78 @@ class EndTxnResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 5:
-                out += _S_INT32_INT16_INT64_INT16.pack(item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch)
-            else:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if self.unknown_tagged_fields:
+                    out += _INT32_INT16_INT64_INT16.pack(
+                        self.throttle_time_ms,
+                        self.error_code,
+                        self.producer_id,
+                        self.producer_epoch,
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_INT16_INT64_INT16_ZERO.pack(
+                        self.throttle_time_ms,
+                        self.error_code,
+                        self.producer_id,
+                        self.producer_epoch,
+                    )
             elif version >= 3:
-                out.append(0)
+                if self.unknown_tagged_fields:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_INT16_ZERO.pack(self.throttle_time_ms, self.error_code)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 5:
-                item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch, tags = _S_INT32_INT16_INT64_INT16_BYTE.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.producer_id,
+                    message.producer_epoch,
+                    tags,
+                ) = _INT32_INT16_INT64_INT16_BYTE.unpack_from(data, at)
                 at += 17
             elif version >= 3:
-                item.throttle_time_ms, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    tags,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
                 at += 7
-                item.producer_id = -1
-                item.producer_epoch = -1
+                message.producer_id = -1
+                message.producer_epoch = -1
             else:
-                item.throttle_time_ms, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+                message.throttle_time_ms, message.error_code = _INT32_INT16.unpack_from(data, at)
                 at += 6
+                message.producer_id = -1
+                message.producer_epoch = -1
                 tags = 0
-                item.producer_id = -1
-                item.producer_epoch = -1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_length
+from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, write_uvarint
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_ZERO: Final = Struct(">hx")
 _new: Final = object.__new__
 
 
@@ -34,20 +34,32 @@ class EnvelopeRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.request_data))
-            out += item.request_data
-            if item.request_principal is None:
-                out.append(0)
+            n = len(self.request_data) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_length(out, len(item.request_principal))
-                out += item.request_principal
-            write_length(out, len(item.client_host_address))
-            out += item.client_host_address
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                write_uvarint(out, n)
+            out += self.request_data
+            if self.request_principal is None:
+                n = 0
+            else:
+                n = len(self.request_principal) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.request_principal is not None:
+                out += self.request_principal
+            n = len(self.client_host_address) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            out += self.client_host_address
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -56,53 +68,53 @@ class EnvelopeRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
                 raise null_refused()
+            message.request_data = data[at : at + n]
             at += n
-            item.request_data = data[at - n : at]
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            if n < 0:
-                item.request_principal = None
+                at += 1
             else:
+                n, at = read_length(data, at)
+            if n < 0:
+                message.request_principal = None
+            else:
+                message.request_principal = data[at : at + n]
                 at += n
-                item.request_principal = data[at - n : at]
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
                 raise null_refused()
+            message.client_host_address = data[at : at + n]
             at += n
-            item.client_host_address = data[at - n : at]
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -118,52 +130,56 @@ class EnvelopeResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.response_data is None:
-                out.append(0)
+            if self.response_data is None:
+                n = 0
             else:
-                write_length(out, len(item.response_data))
-                out += item.response_data
-            out += _S_INT16.pack(item.error_code)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                n = len(self.response_data) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_uvarint(out, n)
+            if self.response_data is not None:
+                out += self.response_data
+            if self.unknown_tagged_fields:
+                out += _INT16.pack(self.error_code)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _INT16_ZERO.pack(self.error_code)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            if n < 0:
-                item.response_data = None
+                at += 1
             else:
+                n, at = read_length(data, at)
+            if n < 0:
+                message.response_data = None
+            else:
+                message.response_data = data[at : at + n]
                 at += n
-                item.response_data = data[at - n : at]
-            item.error_code, tags = _S_INT16_BYTE.unpack_from(data, at)
+            message.error_code, tags = _INT16_BYTE.unpack_from(data, at)
             at += 3
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

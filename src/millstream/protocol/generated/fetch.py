@@ -12,45 +12,78 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length, read_uvarint, tag_refused
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+    read_uvarint,
+    tag_refused,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_int32s,
+    write_compact_string,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_2INT64_INT32: Final = Struct(">iiqqi")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT32_INT64_INT32_INT64_INT32: Final = Struct(">iiqiqi")
-_S_2INT32_INT64_INT32_INT64_INT32_BYTE: Final = Struct(">iiqiqiB")
-_S_2INT64: Final = Struct(">qq")
-_S_2INT64_BYTE: Final = Struct(">qqB")
-_S_3INT32_INT8_2INT32: Final = Struct(">iiibii")
-_S_3INT32_INT8_2INT32_BYTE: Final = Struct(">iiibiiB")
-_S_4INT32_INT8: Final = Struct(">iiiib")
-_S_4INT32_INT8_2INT32: Final = Struct(">iiiibii")
-_S_4INT32_INT8_2INT32_BYTE: Final = Struct(">iiiibiiB")
-_S_4INT32_INT8_3INT32: Final = Struct(">iiiibiii")
-_S_4INT32_INT8_INT32: Final = Struct(">iiiibi")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT64_INT32: Final = Struct(">iqqi")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16_2INT32: Final = Struct(">ihii")
-_S_INT32_INT16_2INT64: Final = Struct(">ihqq")
-_S_INT32_INT16_2INT64_INT32: Final = Struct(">ihqqi")
-_S_INT32_INT16_3INT64: Final = Struct(">ihqqq")
-_S_INT32_INT16_3INT64_BYTE: Final = Struct(">ihqqqB")
-_S_INT32_INT16_3INT64_INT32: Final = Struct(">ihqqqi")
-_S_INT32_INT16_INT32: Final = Struct(">ihi")
-_S_INT32_INT16_INT32_BYTE: Final = Struct(">ihiB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT32_INT64_INT32: Final = Struct(">iqi")
-_S_INT64: Final = Struct(">q")
-_S_INT64_INT32: Final = Struct(">qi")
-_S_INT64_INT32_BYTE: Final = Struct(">qiB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_2INT64_INT32: Final = Struct(">iqqi")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16_2INT32: Final = Struct(">ihii")
+_INT32_INT16_2INT64_INT32: Final = Struct(">ihqqi")
+_INT32_INT16_3INT64: Final = Struct(">ihqqq")
+_INT32_INT16_3INT64_BYTE: Final = Struct(">ihqqqB")
+_INT32_INT16_3INT64_INT32: Final = Struct(">ihqqqi")
+_INT32_INT16_INT32: Final = Struct(">ihi")
+_INT32_INT16_INT32_BYTE: Final = Struct(">ihiB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_INT32: Final = Struct(">iqi")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT64: Final = Struct(">q")
+_INT64_INT32: Final = Struct(">qi")
+_INT64_INT32_BYTE: Final = Struct(">qiB")
+_INT64_INT32_ZERO: Final = Struct(">qix")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_2INT64_INT32: Final = Struct(">iiqqi")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_INT64_INT32_INT64_INT32: Final = Struct(">iiqiqi")
+_S2INT32_INT64_INT32_INT64_INT32_BYTE: Final = Struct(">iiqiqiB")
+_S2INT32_INT64_INT32_INT64_INT32_ZERO: Final = Struct(">iiqiqix")
+_S2INT32_ZERO: Final = Struct(">iix")
+_S2INT64: Final = Struct(">qq")
+_S2INT64_BYTE: Final = Struct(">qqB")
+_S2INT64_ZERO: Final = Struct(">qqx")
+_S3INT32_INT8_2INT32: Final = Struct(">iiibii")
+_S3INT32_INT8_2INT32_BYTE: Final = Struct(">iiibiiB")
+_S4INT32_INT8_2INT32: Final = Struct(">iiiibii")
+_S4INT32_INT8_2INT32_BYTE: Final = Struct(">iiiibiiB")
+_S4INT32_INT8_3INT32: Final = Struct(">iiiibiii")
+_S4INT32_INT8_INT32: Final = Struct(">iiiibi")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -116,129 +149,235 @@ class FetchRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 4 <= version <= 18:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.topics) + 1
             if version >= 15:
-                out += _S_3INT32_INT8_2INT32.pack(item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch)
-                if item.replica_id != -1:
+                if n < 128:
+                    out += _S3INT32_INT8_2INT32_BYTE.pack(
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.isolation_level,
+                        self.session_id,
+                        self.session_epoch,
+                        n,
+                    )
+                else:
+                    out += _S3INT32_INT8_2INT32.pack(
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.isolation_level,
+                        self.session_id,
+                        self.session_epoch,
+                    )
+                    write_uvarint(out, n)
+                if self.replica_id != -1:
                     raise not_in_version("replica_id", version)
-            elif version >= 7:
-                out += _S_4INT32_INT8_2INT32.pack(item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch)
-            else:
-                out += _S_4INT32_INT8.pack(item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level)
-            if version >= 12:
-                write_length(out, len(item.topics))
-            else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_fetch_topic(out, item.topics, version)
-            if version >= 7:
-                if version >= 12:
-                    write_length(out, len(item.forgotten_topics_data))
-                else:
-                    out += _S_INT32.pack(len(item.forgotten_topics_data))
-                _write_forgotten_topic(out, item.forgotten_topics_data, version)
-            elif item.forgotten_topics_data:
-                raise not_in_version("forgotten_topics_data", version)
-            if version >= 11:
-                if version >= 12:
-                    write_compact_string(out, item.rack_id)
-                else:
-                    write_string(out, item.rack_id)
-            if item.cluster_id is not None or item.replica_state is not _NO_REPLICA_STATE or item.unknown_tagged_fields:
-                _write_fetch_request_tags(out, item, version)
             elif version >= 12:
-                out.append(0)
+                if n < 128:
+                    out += _S4INT32_INT8_2INT32_BYTE.pack(
+                        self.replica_id,
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.isolation_level,
+                        self.session_id,
+                        self.session_epoch,
+                        n,
+                    )
+                else:
+                    out += _S4INT32_INT8_2INT32.pack(
+                        self.replica_id,
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.isolation_level,
+                        self.session_id,
+                        self.session_epoch,
+                    )
+                    write_uvarint(out, n)
+            elif version >= 7:
+                out += _S4INT32_INT8_3INT32.pack(
+                    self.replica_id,
+                    self.max_wait_ms,
+                    self.min_bytes,
+                    self.max_bytes,
+                    self.isolation_level,
+                    self.session_id,
+                    self.session_epoch,
+                    n - 1,
+                )
+            else:
+                out += _S4INT32_INT8_INT32.pack(
+                    self.replica_id,
+                    self.max_wait_ms,
+                    self.min_bytes,
+                    self.max_bytes,
+                    self.isolation_level,
+                    n - 1,
+                )
+            _write_fetch_topic(out, self.topics, version)
+            if version >= 7:
+                n = len(self.forgotten_topics_data) + 1
+            if version >= 12:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif version >= 7:
+                out += _INT32.pack(n - 1)
+            elif self.forgotten_topics_data:
+                raise not_in_version("forgotten_topics_data", version)
+            if version >= 7:
+                _write_forgotten_topic(out, self.forgotten_topics_data, version)
+            if version >= 11:
+                raw = self.rack_id.encode()
+                n = len(raw) + 1
+            if version >= 12:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif version >= 11:
+                out += _INT16.pack(n - 1)
+            if version >= 11:
+                out += raw
+            if version >= 12:
+                if (
+                    self.cluster_id is not None
+                    or self.replica_state is not _NO_REPLICA_STATE
+                    or self.unknown_tagged_fields
+                ):
+                    _write_fetch_request_tags(out, self, version)
+                else:
+                    out.append(0)
+            else:
+                if self.replica_state is not _NO_REPLICA_STATE and self.replica_state != _NO_REPLICA_STATE:
+                    raise not_in_version("replica_state", version)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 4 <= version <= 18:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 15:
-                item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch, n = _S_3INT32_INT8_2INT32_BYTE.unpack_from(data, at)
-                at += 22
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.max_wait_ms,
+                    message.min_bytes,
+                    message.max_bytes,
+                    message.isolation_level,
+                    message.session_id,
+                    message.session_epoch,
+                    n,
+                ) = _S3INT32_INT8_2INT32_BYTE.unpack_from(data, at)
+                at += 21
+                message.replica_id = -1
+                if n < 128:
                     n -= 1
-                item.replica_id = -1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 12:
-                item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch, n = _S_4INT32_INT8_2INT32_BYTE.unpack_from(data, at)
-                at += 26
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.replica_id,
+                    message.max_wait_ms,
+                    message.min_bytes,
+                    message.max_bytes,
+                    message.isolation_level,
+                    message.session_id,
+                    message.session_epoch,
+                    n,
+                ) = _S4INT32_INT8_2INT32_BYTE.unpack_from(data, at)
+                at += 25
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 7:
-                item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch, n = _S_4INT32_INT8_3INT32.unpack_from(data, at)
+                (
+                    message.replica_id,
+                    message.max_wait_ms,
+                    message.min_bytes,
+                    message.max_bytes,
+                    message.isolation_level,
+                    message.session_id,
+                    message.session_epoch,
+                    n,
+                ) = _S4INT32_INT8_3INT32.unpack_from(data, at)
                 at += 29
             else:
-                item.replica_id, item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, n = _S_4INT32_INT8_INT32.unpack_from(data, at)
+                (
+                    message.replica_id,
+                    message.max_wait_ms,
+                    message.min_bytes,
+                    message.max_bytes,
+                    message.isolation_level,
+                    n,
+                ) = _S4INT32_INT8_INT32.unpack_from(data, at)
                 at += 21
-                item.session_id = 0
-                item.session_epoch = -1
+                message.session_id = 0
+                message.session_epoch = -1
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_fetch_topic(data, at, version, n)
+            message.topics, at = _read_fetch_topic(data, at, version, n)
             if version >= 12:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 7:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             else:
-                pass
+                message.forgotten_topics_data = []
             if version >= 7:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.forgotten_topics_data, at = _read_forgotten_topic(data, at, version, n)
-            else:
-                item.forgotten_topics_data = []
+                message.forgotten_topics_data, at = _read_forgotten_topic(data, at, version, n)
             if version >= 12:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.rack_id, at = read_compact_string(data, at)
             elif version >= 11:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            else:
-                pass
-            if version >= 11:
                 if n < 0:
                     raise null_refused()
+                message.rack_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
             else:
-                item.rack_id = ""
+                message.rack_id = ""
             if version >= 12:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.cluster_id = None
-            item.replica_state = _NO_REPLICA_STATE
-            item.unknown_tagged_fields = ()
+            message.cluster_id = None
+            message.replica_state = _NO_REPLICA_STATE
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_fetch_request_tags(item, data, at - 1, version)
+                at = _read_fetch_request_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,74 +466,101 @@ class FetchResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 4 <= version <= 18:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 7:
-                out += _S_INT32_INT16_INT32.pack(item.throttle_time_ms, item.error_code, item.session_id)
-            else:
-                out += _S_INT32.pack(item.throttle_time_ms)
-                if item.session_id:
-                    raise not_in_version("session_id", version)
+            n = len(self.responses) + 1
             if version >= 12:
-                write_length(out, len(item.responses))
+                if n < 128:
+                    out += _INT32_INT16_INT32_BYTE.pack(
+                        self.throttle_time_ms, self.error_code, self.session_id, n
+                    )
+                else:
+                    out += _INT32_INT16_INT32.pack(
+                        self.throttle_time_ms, self.error_code, self.session_id
+                    )
+                    write_uvarint(out, n)
+            elif version >= 7:
+                out += _INT32_INT16_2INT32.pack(
+                    self.throttle_time_ms, self.error_code, self.session_id, n - 1
+                )
             else:
-                out += _S_INT32.pack(len(item.responses))
-            _write_fetchable_topic_response(out, item.responses, version)
-            if item.node_endpoints or item.unknown_tagged_fields:
-                _write_fetch_response_tags(out, item, version)
-            elif version >= 12:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+                if self.session_id:
+                    raise not_in_version("session_id", version)
+            _write_fetchable_topic_response(out, self.responses, version)
+            if version >= 12:
+                if self.node_endpoints or self.unknown_tagged_fields:
+                    _write_fetch_response_tags(out, self, version)
+                else:
+                    out.append(0)
+            else:
+                if self.node_endpoints:
+                    raise not_in_version("node_endpoints", version)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 4 <= version <= 18:
-            raise unsupported(cls, version)
-        data = view
+            raise version_refused(cls, version)
         start = at
+        data = view
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 12:
-                item.throttle_time_ms, item.error_code, item.session_id, n = _S_INT32_INT16_INT32_BYTE.unpack_from(data, at)
-                at += 11
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.session_id,
+                    n,
+                ) = _INT32_INT16_INT32_BYTE.unpack_from(data, at)
+                at += 10
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 7:
-                item.throttle_time_ms, item.error_code, item.session_id, n = _S_INT32_INT16_2INT32.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.session_id,
+                    n,
+                ) = _INT32_INT16_2INT32.unpack_from(data, at)
                 at += 14
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
-                item.error_code = 0
-                item.session_id = 0
+                message.error_code = 0
+                message.session_id = 0
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_fetchable_topic_response(data, at, version, n)
+            message.responses, at = _read_fetchable_topic_response(data, at, version, n)
             if version >= 12:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.node_endpoints = []
-            item.unknown_tagged_fields = ()
+            message.node_endpoints = []
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_fetch_response_tags(item, data, at - 1, version)
+                at = _read_fetch_response_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_replica_state(data: bytes, at: int, version: int, count: int) -> tuple[list[ReplicaState], int]:
+def _read_replica_state(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReplicaState], int]:
     items: list[ReplicaState] = []
     for _ in range(count):
-        replica_id, replica_epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+        replica_id, replica_epoch, tags = _INT32_INT64_BYTE.unpack_from(data, at)
         at += 13
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -405,38 +571,63 @@ def _read_replica_state(data: bytes, at: int, version: int, count: int) -> tuple
 
 def _write_replica_state(out: bytearray, items: Iterable[ReplicaState], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT64.pack(item.replica_id, item.replica_epoch)
         if item.unknown_tagged_fields:
+            out += _INT32_INT64.pack(item.replica_id, item.replica_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT64_ZERO.pack(item.replica_id, item.replica_epoch)
 
 
-def _read_fetch_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchPartition], int]:
+def _read_fetch_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FetchPartition], int]:
     items: list[FetchPartition] = []
     for _ in range(count):
         item = _new(FetchPartition)
         if version >= 12:
-            item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes, tags = _S_2INT32_INT64_INT32_INT64_INT32_BYTE.unpack_from(data, at)
+            (
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.last_fetched_epoch,
+                item.log_start_offset,
+                item.partition_max_bytes,
+                tags,
+            ) = _S2INT32_INT64_INT32_INT64_INT32_BYTE.unpack_from(data, at)
             at += 33
         elif version >= 9:
-            item.partition, item.current_leader_epoch, item.fetch_offset, item.log_start_offset, item.partition_max_bytes = _S_2INT32_2INT64_INT32.unpack_from(data, at)
+            (
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.log_start_offset,
+                item.partition_max_bytes,
+            ) = _S2INT32_2INT64_INT32.unpack_from(data, at)
             at += 28
-            tags = 0
             item.last_fetched_epoch = -1
-        elif version >= 5:
-            item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes = _S_INT32_2INT64_INT32.unpack_from(data, at)
-            at += 24
             tags = 0
+        elif version >= 5:
+            (
+                item.partition,
+                item.fetch_offset,
+                item.log_start_offset,
+                item.partition_max_bytes,
+            ) = _INT32_2INT64_INT32.unpack_from(data, at)
+            at += 24
             item.current_leader_epoch = -1
             item.last_fetched_epoch = -1
-        else:
-            item.partition, item.fetch_offset, item.partition_max_bytes = _S_INT32_INT64_INT32.unpack_from(data, at)
-            at += 16
             tags = 0
+        else:
+            (
+                item.partition,
+                item.fetch_offset,
+                item.partition_max_bytes,
+            ) = _INT32_INT64_INT32.unpack_from(data, at)
+            at += 16
             item.current_leader_epoch = -1
             item.last_fetched_epoch = -1
             item.log_start_offset = -1
+            tags = 0
         item.replica_directory_id = ZERO_UUID
         item.high_watermark = 9223372036854775807
         item.unknown_tagged_fields = ()
@@ -449,40 +640,74 @@ def _read_fetch_partition(data: bytes, at: int, version: int, count: int) -> tup
 def _write_fetch_partition(out: bytearray, items: Iterable[FetchPartition], version: int) -> None:
     for item in items:
         if version >= 12:
-            out += _S_2INT32_INT64_INT32_INT64_INT32.pack(item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes)
+            if (
+                item.replica_directory_id != ZERO_UUID
+                or item.high_watermark != 9223372036854775807
+                or item.unknown_tagged_fields
+            ):
+                out += _S2INT32_INT64_INT32_INT64_INT32.pack(
+                    item.partition,
+                    item.current_leader_epoch,
+                    item.fetch_offset,
+                    item.last_fetched_epoch,
+                    item.log_start_offset,
+                    item.partition_max_bytes,
+                )
+                _write_fetch_partition_tags(out, item, version)
+            else:
+                out += _S2INT32_INT64_INT32_INT64_INT32_ZERO.pack(
+                    item.partition,
+                    item.current_leader_epoch,
+                    item.fetch_offset,
+                    item.last_fetched_epoch,
+                    item.log_start_offset,
+                    item.partition_max_bytes,
+                )
         elif version >= 9:
-            out += _S_2INT32_2INT64_INT32.pack(item.partition, item.current_leader_epoch, item.fetch_offset, item.log_start_offset, item.partition_max_bytes)
+            out += _S2INT32_2INT64_INT32.pack(
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.log_start_offset,
+                item.partition_max_bytes,
+            )
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
             if item.last_fetched_epoch != -1:
                 raise not_in_version("last_fetched_epoch", version)
         elif version >= 5:
-            out += _S_INT32_2INT64_INT32.pack(item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes)
+            out += _INT32_2INT64_INT32.pack(
+                item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes
+            )
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
             if item.last_fetched_epoch != -1:
                 raise not_in_version("last_fetched_epoch", version)
         else:
-            out += _S_INT32_INT64_INT32.pack(item.partition, item.fetch_offset, item.partition_max_bytes)
+            out += _INT32_INT64_INT32.pack(
+                item.partition, item.fetch_offset, item.partition_max_bytes
+            )
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
             if item.last_fetched_epoch != -1:
                 raise not_in_version("last_fetched_epoch", version)
-        if item.replica_directory_id != ZERO_UUID or item.high_watermark != 9223372036854775807 or item.unknown_tagged_fields:
-            _write_fetch_partition_tags(out, item, version)
-        elif version >= 12:
-            out.append(0)
 
 
 def _read_fetch_partition_tags(item: FetchPartition, data: bytes, at: int, version: int) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
             if not (version >= 17):
                 raise tag_refused(tag, version)
-            (item.replica_directory_id,) = _S_UUID.unpack_from(data, at)
+            (item.replica_directory_id,) = _UUID.unpack_from(data, at)
             at += 16
         elif tag == 1:
             if not (version >= 18):
                 raise tag_refused(tag, version)
-            (item.high_watermark,) = _S_INT64.unpack_from(data, at)
+            (item.high_watermark,) = _INT64.unpack_from(data, at)
             at += 8
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -491,66 +716,62 @@ def _read_fetch_partition_tags(item: FetchPartition, data: bytes, at: int, versi
     return at
 
 
-def _write_fetch_partition_tags(target: bytearray, item: FetchPartition, version: int) -> None:
+def _write_fetch_partition_tags(section: bytearray, item: FetchPartition, version: int) -> None:
     known: list[TaggedField] = []
     if item.replica_directory_id != ZERO_UUID:
         if version >= 17:
             out = bytearray()
-            out += _S_UUID.pack(item.replica_directory_id)
+            out += _UUID.pack(item.replica_directory_id)
             known.append(TaggedField(0, bytes(out)))
     if item.high_watermark != 9223372036854775807:
         if version >= 18:
             out = bytearray()
-            out += _S_INT64.pack(item.high_watermark)
+            out += _INT64.pack(item.high_watermark)
             known.append(TaggedField(1, bytes(out)))
-    if version < 12:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_fetch_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchTopic], int]:
-    limit = len(data)
+def _read_fetch_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FetchTopic], int]:
     items: list[FetchTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(FetchTopic)
         if version >= 13:
-            pass
+            item.topic = ""
         elif version >= 12:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if version <= 12:
             if n < 0:
                 raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.topic = data[at - n : at].decode("utf-8", LENIENT)
-        else:
-            item.topic = ""
         if version >= 13:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 12:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
         if not 0 <= n * 16 <= limit - at:
@@ -571,70 +792,86 @@ def _read_fetch_topic(data: bytes, at: int, version: int, count: int) -> tuple[l
 def _write_fetch_topic(out: bytearray, items: Iterable[FetchTopic], version: int) -> None:
     for item in items:
         if version <= 12:
-            if version >= 12:
-                write_compact_string(out, item.topic)
-            else:
-                write_string(out, item.topic)
+            raw = item.topic.encode()
+            n = len(raw) + 1
         if version >= 13:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        if version >= 12:
-            write_length(out, len(item.partitions))
-        else:
-            out += _S_INT32.pack(len(item.partitions))
-        _write_fetch_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 12:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
         elif version >= 12:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        if version <= 12:
+            out += raw
+        n = len(item.partitions) + 1
+        if version >= 13:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
+            else:
+                out += _UUID.pack(item.topic_id)
+                write_uvarint(out, n)
+        elif version >= 12:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
+        _write_fetch_partition(out, item.partitions, version)
+        if version >= 12:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_forgotten_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[ForgottenTopic], int]:
+def _read_forgotten_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ForgottenTopic], int]:
     items: list[ForgottenTopic] = []
     for _ in range(count):
         item = _new(ForgottenTopic)
         if version >= 13:
-            pass
+            item.topic = ""
         elif version >= 12:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if version <= 12:
             if n < 0:
                 raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.topic = data[at - n : at].decode("utf-8", LENIENT)
-        else:
-            item.topic = ""
         if version >= 13:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if 0 < n < 17:
+                item.partitions = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.partitions, at = read_compact_int32s(data, at)
         elif version >= 12:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if 0 < n < 17:
+                item.partitions = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
+            else:
+                item.partitions, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_integers(data, at, n, "i", 4)
         if version >= 12:
             tags = data[at]
             at += 1
@@ -650,40 +887,47 @@ def _read_forgotten_topic(data: bytes, at: int, version: int, count: int) -> tup
 def _write_forgotten_topic(out: bytearray, items: Iterable[ForgottenTopic], version: int) -> None:
     for item in items:
         if version <= 12:
-            if version >= 12:
-                write_compact_string(out, item.topic)
-            else:
-                write_string(out, item.topic)
+            raw = item.topic.encode()
+            n = len(raw) + 1
         if version >= 13:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        if version >= 12:
-            write_length(out, len(item.partitions))
-        else:
-            out += _S_INT32.pack(len(item.partitions))
-        write_integers(out, item.partitions, "i")
-        if item.unknown_tagged_fields:
-            if version < 12:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
         elif version >= 12:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        if version <= 12:
+            out += raw
+        if version >= 13:
+            out += _UUID.pack(item.topic_id)
+        if version >= 12:
+            write_compact_int32s(out, item.partitions)
+        else:
+            write_int32s(out, item.partitions)
+        if version >= 12:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
 def _read_fetch_request_tags(item: FetchRequest, data: bytes, at: int, version: int) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            n, at = read_string_length(data, at)
-            if n < 0:
-                item.cluster_id = None
-            else:
+            n = data[at]
+            if 0 < n < 128:
+                item.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.cluster_id, at = read_compact_string_or_null(data, at)
         elif tag == 1:
             if not (version >= 15):
                 raise tag_refused(tag, version)
@@ -695,31 +939,28 @@ def _read_fetch_request_tags(item: FetchRequest, data: bytes, at: int, version: 
     return at
 
 
-def _write_fetch_request_tags(target: bytearray, item: FetchRequest, version: int) -> None:
+def _write_fetch_request_tags(section: bytearray, item: FetchRequest, version: int) -> None:
     known: list[TaggedField] = []
     if item.cluster_id is not None:
-        if version >= 12:
-            out = bytearray()
-            write_compact_string(out, item.cluster_id)
-            known.append(TaggedField(0, bytes(out)))
-    if item.replica_state != _NO_REPLICA_STATE:
+        out = bytearray()
+        write_compact_string(out, item.cluster_id)
+        known.append(TaggedField(0, bytes(out)))
+    if item.replica_state is not _NO_REPLICA_STATE and item.replica_state != _NO_REPLICA_STATE:
         if version >= 15:
             out = bytearray()
             _write_replica_state(out, (item.replica_state,), version)
             known.append(TaggedField(1, bytes(out)))
         else:
             raise not_in_version("replica_state", version)
-    if version < 12:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_epoch_end_offset(data: memoryview, at: int, version: int, count: int) -> tuple[list[EpochEndOffset], int]:
+def _read_epoch_end_offset(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[EpochEndOffset], int]:
     items: list[EpochEndOffset] = []
     for _ in range(count):
-        epoch, end_offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+        epoch, end_offset, tags = _INT32_INT64_BYTE.unpack_from(data, at)
         at += 13
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -730,17 +971,19 @@ def _read_epoch_end_offset(data: memoryview, at: int, version: int, count: int) 
 
 def _write_epoch_end_offset(out: bytearray, items: Iterable[EpochEndOffset], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT64.pack(item.epoch, item.end_offset)
         if item.unknown_tagged_fields:
+            out += _INT32_INT64.pack(item.epoch, item.end_offset)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT64_ZERO.pack(item.epoch, item.end_offset)
 
 
-def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+def _read_leader_id_and_epoch(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[LeaderIdAndEpoch], int]:
     items: list[LeaderIdAndEpoch] = []
     for _ in range(count):
-        leader_id, leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        leader_id, leader_epoch, tags = _S2INT32_BYTE.unpack_from(data, at)
         at += 9
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -749,19 +992,23 @@ def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: in
     return items, at
 
 
-def _write_leader_id_and_epoch(out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+def _write_leader_id_and_epoch(
+    out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int
+) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
         if item.unknown_tagged_fields:
+            out += _S2INT32.pack(item.leader_id, item.leader_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT32_ZERO.pack(item.leader_id, item.leader_epoch)
 
 
-def _read_snapshot_id(data: memoryview, at: int, version: int, count: int) -> tuple[list[SnapshotId], int]:
+def _read_snapshot_id(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[SnapshotId], int]:
     items: list[SnapshotId] = []
     for _ in range(count):
-        end_offset, epoch, tags = _S_INT64_INT32_BYTE.unpack_from(data, at)
+        end_offset, epoch, tags = _INT64_INT32_BYTE.unpack_from(data, at)
         at += 13
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -772,22 +1019,24 @@ def _read_snapshot_id(data: memoryview, at: int, version: int, count: int) -> tu
 
 def _write_snapshot_id(out: bytearray, items: Iterable[SnapshotId], version: int) -> None:
     for item in items:
-        out += _S_INT64_INT32.pack(item.end_offset, item.epoch)
         if item.unknown_tagged_fields:
+            out += _INT64_INT32.pack(item.end_offset, item.epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT64_INT32_ZERO.pack(item.end_offset, item.epoch)
 
 
-def _read_aborted_transaction(data: memoryview, at: int, version: int, count: int) -> tuple[list[AbortedTransaction], int]:
+def _read_aborted_transaction(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[AbortedTransaction], int]:
     items: list[AbortedTransaction] = []
     for _ in range(count):
         item = _new(AbortedTransaction)
         if version >= 12:
-            item.producer_id, item.first_offset, tags = _S_2INT64_BYTE.unpack_from(data, at)
+            item.producer_id, item.first_offset, tags = _S2INT64_BYTE.unpack_from(data, at)
             at += 17
         else:
-            item.producer_id, item.first_offset = _S_2INT64.unpack_from(data, at)
+            item.producer_id, item.first_offset = _S2INT64.unpack_from(data, at)
             at += 16
             tags = 0
         item.unknown_tagged_fields = ()
@@ -797,34 +1046,62 @@ def _read_aborted_transaction(data: memoryview, at: int, version: int, count: in
     return items, at
 
 
-def _write_aborted_transaction(out: bytearray, items: Iterable[AbortedTransaction], version: int) -> None:
+def _write_aborted_transaction(
+    out: bytearray, items: Iterable[AbortedTransaction], version: int
+) -> None:
     for item in items:
-        out += _S_2INT64.pack(item.producer_id, item.first_offset)
-        if item.unknown_tagged_fields:
-            if version < 12:
+        if version >= 12:
+            if item.unknown_tagged_fields:
+                out += _S2INT64.pack(item.producer_id, item.first_offset)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT64_ZERO.pack(item.producer_id, item.first_offset)
+        else:
+            out += _S2INT64.pack(item.producer_id, item.first_offset)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 12:
-            out.append(0)
 
 
-def _read_partition_data(data: memoryview, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
-    limit = len(data)
+def _read_partition_data(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[PartitionData], int]:
     items: list[PartitionData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(PartitionData)
         if version >= 12:
-            item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, item.log_start_offset, n = _S_INT32_INT16_3INT64_BYTE.unpack_from(data, at)
-            at += 31
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                item.partition_index,
+                item.error_code,
+                item.high_watermark,
+                item.last_stable_offset,
+                item.log_start_offset,
+                n,
+            ) = _INT32_INT16_3INT64_BYTE.unpack_from(data, at)
+            at += 30
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 5:
-            item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, item.log_start_offset, n = _S_INT32_INT16_3INT64_INT32.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.error_code,
+                item.high_watermark,
+                item.last_stable_offset,
+                item.log_start_offset,
+                n,
+            ) = _INT32_INT16_3INT64_INT32.unpack_from(data, at)
             at += 34
         else:
-            item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, n = _S_INT32_INT16_2INT64_INT32.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.error_code,
+                item.high_watermark,
+                item.last_stable_offset,
+                n,
+            ) = _INT32_INT16_2INT64_INT32.unpack_from(data, at)
             at += 26
             item.log_start_offset = -1
         if n < 0:
@@ -834,24 +1111,25 @@ def _read_partition_data(data: memoryview, at: int, version: int, count: int) ->
                 raise count_refused(n, limit - at)
             item.aborted_transactions, at = _read_aborted_transaction(data, at, version, n)
         if version >= 12:
-            item.preferred_read_replica, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.preferred_read_replica, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 11:
-            item.preferred_read_replica, n = _S_2INT32.unpack_from(data, at)
+            item.preferred_read_replica, n = _S2INT32.unpack_from(data, at)
             at += 8
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.preferred_read_replica = -1
         if n < 0:
             item.records = None
         else:
+            item.records = data[at : at + n]
             at += n
-            item.records = data[at - n : at]
         if version >= 12:
             tags = data[at]
             at += 1
@@ -869,47 +1147,91 @@ def _read_partition_data(data: memoryview, at: int, version: int, count: int) ->
 
 def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
     for item in items:
-        if version >= 5:
-            out += _S_INT32_INT16_3INT64.pack(item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, item.log_start_offset)
-        else:
-            out += _S_INT32_INT16_2INT64.pack(item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset)
         if item.aborted_transactions is None:
-            if version >= 12:
-                out.append(0)
-            else:
-                out += b"\xff\xff\xff\xff"
+            n = 0
         else:
-            if version >= 12:
-                write_length(out, len(item.aborted_transactions))
+            n = len(item.aborted_transactions) + 1
+        if version >= 12:
+            if n < 128:
+                out += _INT32_INT16_3INT64_BYTE.pack(
+                    item.partition_index,
+                    item.error_code,
+                    item.high_watermark,
+                    item.last_stable_offset,
+                    item.log_start_offset,
+                    n,
+                )
             else:
-                out += _S_INT32.pack(len(item.aborted_transactions))
+                out += _INT32_INT16_3INT64.pack(
+                    item.partition_index,
+                    item.error_code,
+                    item.high_watermark,
+                    item.last_stable_offset,
+                    item.log_start_offset,
+                )
+                write_uvarint(out, n)
+        elif version >= 5:
+            out += _INT32_INT16_3INT64_INT32.pack(
+                item.partition_index,
+                item.error_code,
+                item.high_watermark,
+                item.last_stable_offset,
+                item.log_start_offset,
+                n - 1,
+            )
+        else:
+            out += _INT32_INT16_2INT64_INT32.pack(
+                item.partition_index,
+                item.error_code,
+                item.high_watermark,
+                item.last_stable_offset,
+                n - 1,
+            )
+        if item.aborted_transactions is not None:
             _write_aborted_transaction(out, item.aborted_transactions, version)
-        if version >= 11:
-            out += _S_INT32.pack(item.preferred_read_replica)
+        if item.records is None:
+            n = 0
         else:
+            n = len(item.records) + 1
+        if version >= 12:
+            if n < 128:
+                out += _INT32_BYTE.pack(item.preferred_read_replica, n)
+            else:
+                out += _INT32.pack(item.preferred_read_replica)
+                write_uvarint(out, n)
+        elif version >= 11:
+            out += _S2INT32.pack(item.preferred_read_replica, n - 1)
+        else:
+            out += _INT32.pack(n - 1)
             if item.preferred_read_replica != -1:
                 raise not_in_version("preferred_read_replica", version)
-        if item.records is None:
-            if version >= 12:
-                out.append(0)
-            else:
-                out += b"\xff\xff\xff\xff"
-        else:
-            if version >= 12:
-                write_length(out, len(item.records))
-            else:
-                out += _S_INT32.pack(len(item.records))
+        if item.records is not None:
             append_records(out, item.records)
-        if item.diverging_epoch is not _NO_EPOCH_END_OFFSET or item.current_leader is not _NO_LEADER_ID_AND_EPOCH or item.snapshot_id is not _NO_SNAPSHOT_ID or item.unknown_tagged_fields:
-            _write_partition_data_tags(out, item, version)
-        elif version >= 12:
-            out.append(0)
+        if version >= 12:
+            if (
+                item.diverging_epoch is not _NO_EPOCH_END_OFFSET
+                or item.current_leader is not _NO_LEADER_ID_AND_EPOCH
+                or item.snapshot_id is not _NO_SNAPSHOT_ID
+                or item.unknown_tagged_fields
+            ):
+                _write_partition_data_tags(out, item, version)
+            else:
+                out.append(0)
+        else:
+            if item.diverging_epoch is not _NO_EPOCH_END_OFFSET and item.diverging_epoch != _NO_EPOCH_END_OFFSET:
+                raise not_in_version("diverging_epoch", version)
+            if item.current_leader is not _NO_LEADER_ID_AND_EPOCH and item.current_leader != _NO_LEADER_ID_AND_EPOCH:
+                raise not_in_version("current_leader", version)
+            if item.snapshot_id is not _NO_SNAPSHOT_ID and item.snapshot_id != _NO_SNAPSHOT_ID:
+                raise not_in_version("snapshot_id", version)
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
 
 
 def _read_partition_data_tags(item: PartitionData, data: memoryview, at: int, version: int) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -925,77 +1247,64 @@ def _read_partition_data_tags(item: PartitionData, data: memoryview, at: int, ve
     return at
 
 
-def _write_partition_data_tags(target: bytearray, item: PartitionData, version: int) -> None:
+def _write_partition_data_tags(section: bytearray, item: PartitionData, version: int) -> None:
     known: list[TaggedField] = []
-    if item.diverging_epoch != _NO_EPOCH_END_OFFSET:
-        if version >= 12:
-            out = bytearray()
-            _write_epoch_end_offset(out, (item.diverging_epoch,), version)
-            known.append(TaggedField(0, bytes(out)))
-        else:
-            raise not_in_version("diverging_epoch", version)
-    if item.current_leader != _NO_LEADER_ID_AND_EPOCH:
-        if version >= 12:
-            out = bytearray()
-            _write_leader_id_and_epoch(out, (item.current_leader,), version)
-            known.append(TaggedField(1, bytes(out)))
-        else:
-            raise not_in_version("current_leader", version)
-    if item.snapshot_id != _NO_SNAPSHOT_ID:
-        if version >= 12:
-            out = bytearray()
-            _write_snapshot_id(out, (item.snapshot_id,), version)
-            known.append(TaggedField(2, bytes(out)))
-        else:
-            raise not_in_version("snapshot_id", version)
-    if version < 12:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    if item.diverging_epoch is not _NO_EPOCH_END_OFFSET and item.diverging_epoch != _NO_EPOCH_END_OFFSET:
+        out = bytearray()
+        _write_epoch_end_offset(out, (item.diverging_epoch,), version)
+        known.append(TaggedField(0, bytes(out)))
+    if item.current_leader is not _NO_LEADER_ID_AND_EPOCH and item.current_leader != _NO_LEADER_ID_AND_EPOCH:
+        out = bytearray()
+        _write_leader_id_and_epoch(out, (item.current_leader,), version)
+        known.append(TaggedField(1, bytes(out)))
+    if item.snapshot_id is not _NO_SNAPSHOT_ID and item.snapshot_id != _NO_SNAPSHOT_ID:
+        out = bytearray()
+        _write_snapshot_id(out, (item.snapshot_id,), version)
+        known.append(TaggedField(2, bytes(out)))
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_fetchable_topic_response(data: memoryview, at: int, version: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
-    limit = len(data)
+def _read_fetchable_topic_response(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[FetchableTopicResponse], int]:
     items: list[FetchableTopicResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(FetchableTopicResponse)
         if version >= 13:
-            pass
+            item.topic = ""
         elif version >= 12:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = str(data[at + 1 : at + n], "utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if version <= 12:
             if n < 0:
                 raise null_refused()
+            item.topic = str(data[at : at + n], "utf-8", LENIENT)
             at += n
-            item.topic = str(data[at - n : at], "utf-8", LENIENT)
-        else:
-            item.topic = ""
         if version >= 13:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 12:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
         if not 0 <= n * 30 <= limit - at:
@@ -1013,55 +1322,68 @@ def _read_fetchable_topic_response(data: memoryview, at: int, version: int, coun
     return items, at
 
 
-def _write_fetchable_topic_response(out: bytearray, items: Iterable[FetchableTopicResponse], version: int) -> None:
+def _write_fetchable_topic_response(
+    out: bytearray, items: Iterable[FetchableTopicResponse], version: int
+) -> None:
     for item in items:
         if version <= 12:
-            if version >= 12:
-                write_compact_string(out, item.topic)
-            else:
-                write_string(out, item.topic)
+            raw = item.topic.encode()
+            n = len(raw) + 1
         if version >= 13:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        if version >= 12:
-            write_length(out, len(item.partitions))
-        else:
-            out += _S_INT32.pack(len(item.partitions))
-        _write_partition_data(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 12:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
         elif version >= 12:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        if version <= 12:
+            out += raw
+        n = len(item.partitions) + 1
+        if version >= 13:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
+            else:
+                out += _UUID.pack(item.topic_id)
+                write_uvarint(out, n)
+        elif version >= 12:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
+        _write_partition_data(out, item.partitions, version)
+        if version >= 12:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+def _read_node_endpoint(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[NodeEndpoint], int]:
     items: list[NodeEndpoint] = []
     for _ in range(count):
         item = _new(NodeEndpoint)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = str(data[at - n : at], "utf-8", LENIENT)
-        item.port, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.rack = None
-        else:
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = str(data[at + 1 : at + n], "utf-8", LENIENT)
             at += n
-            item.rack = str(data[at - n : at], "utf-8", LENIENT)
+        else:
+            item.host, at = read_compact_string(data, at)
+        item.port, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.rack = str(data[at + 1 : at + n], "utf-8", LENIENT)
+            at += n
+        else:
+            item.rack, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -1073,13 +1395,26 @@ def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> 
 
 def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_INT32.pack(item.port)
-        if item.rack is None:
-            out.append(0)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
         else:
-            write_compact_string(out, item.rack)
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
+        if item.rack is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.rack.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.port, n)
+        else:
+            out += _INT32.pack(item.port)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
@@ -1088,8 +1423,8 @@ def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version:
 
 def _read_fetch_response_tags(item: FetchResponse, data: memoryview, at: int, version: int) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -1107,21 +1442,17 @@ def _read_fetch_response_tags(item: FetchResponse, data: memoryview, at: int, ve
     return at
 
 
-def _write_fetch_response_tags(target: bytearray, item: FetchResponse, version: int) -> None:
+def _write_fetch_response_tags(section: bytearray, item: FetchResponse, version: int) -> None:
     known: list[TaggedField] = []
     if item.node_endpoints:
         if version >= 16:
             out = bytearray()
-            write_length(out, len(item.node_endpoints))
+            write_uvarint(out, len(item.node_endpoints) + 1)
             _write_node_endpoint(out, item.node_endpoints, version)
             known.append(TaggedField(0, bytes(out)))
         else:
             raise not_in_version("node_endpoints", version)
-    if version < 12:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request FetchRequest key=1 versions=4-18 flexible=12+ listeners=broker,controller

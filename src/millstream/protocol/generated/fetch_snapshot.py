@@ -12,26 +12,55 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import Buffer, LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint, tag_refused
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, not_in_version, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    Buffer,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+    read_uvarint,
+    tag_refused,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_compact_string,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT64: Final = Struct(">qq")
-_S_2INT64_BYTE: Final = Struct(">qqB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT64: Final = Struct(">q")
-_S_INT64_BYTE: Final = Struct(">qB")
-_S_INT64_INT32: Final = Struct(">qi")
-_S_INT64_INT32_BYTE: Final = Struct(">qiB")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
-_S_UUID: Final = Struct(">16s")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT64: Final = Struct(">q")
+_INT64_BYTE: Final = Struct(">qB")
+_INT64_INT32: Final = Struct(">qi")
+_INT64_INT32_BYTE: Final = Struct(">qiB")
+_INT64_INT32_ZERO: Final = Struct(">qix")
+_INT64_ZERO: Final = Struct(">qx")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_ZERO: Final = Struct(">iix")
+_S2INT64: Final = Struct(">qq")
+_S2INT64_BYTE: Final = Struct(">qqB")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
+_UUID: Final = Struct(">16s")
 _new: Final = object.__new__
 
 
@@ -77,14 +106,17 @@ class FetchSnapshotRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_2INT32.pack(item.replica_id, item.max_bytes)
-            write_length(out, len(item.topics))
-            _write_fetch_snapshot_request_topic_snapshot(out, item.topics, version)
-            if item.cluster_id is not None or item.unknown_tagged_fields:
-                _write_fetch_snapshot_request_tags(out, item, version)
+            n = len(self.topics) + 1
+            if n < 128:
+                out += _S2INT32_BYTE.pack(self.replica_id, self.max_bytes, n)
+            else:
+                out += _S2INT32.pack(self.replica_id, self.max_bytes)
+                write_uvarint(out, n)
+            _write_fetch_snapshot_request_topic_snapshot(out, self.topics, version)
+            if self.cluster_id is not None or self.unknown_tagged_fields:
+                _write_fetch_snapshot_request_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -93,32 +125,33 @@ class FetchSnapshotRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.replica_id, item.max_bytes, n = _S_2INT32_BYTE.unpack_from(data, at)
-            at += 9
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.replica_id, message.max_bytes, n = _S2INT32_BYTE.unpack_from(data, at)
+            at += 8
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_fetch_snapshot_request_topic_snapshot(data, at, version, n)
+            message.topics, at = _read_fetch_snapshot_request_topic_snapshot(data, at, version, n)
             tags = data[at]
             at += 1
-            item.cluster_id = None
-            item.unknown_tagged_fields = ()
+            message.cluster_id = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_fetch_snapshot_request_tags(item, data, at - 1, version)
+                at = _read_fetch_snapshot_request_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +206,17 @@ class FetchSnapshotResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            write_length(out, len(item.topics))
-            _write_fetch_snapshot_response_topic_snapshot(out, item.topics, version)
-            if item.node_endpoints or item.unknown_tagged_fields:
-                _write_fetch_snapshot_response_tags(out, item, version)
+            n = len(self.topics) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_uvarint(out, n)
+            _write_fetch_snapshot_response_topic_snapshot(out, self.topics, version)
+            if self.node_endpoints or self.unknown_tagged_fields:
+                _write_fetch_snapshot_response_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -189,38 +225,45 @@ class FetchSnapshotResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = view
+            raise version_refused(cls, version)
         start = at
+        data = view
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_fetch_snapshot_response_topic_snapshot(data, at, version, n)
+            message.topics, at = _read_fetch_snapshot_response_topic_snapshot(data, at, version, n)
             tags = data[at]
             at += 1
-            item.node_endpoints = []
-            item.unknown_tagged_fields = ()
+            message.node_endpoints = []
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_fetch_snapshot_response_tags(item, data, at - 1, version)
+                at = _read_fetch_snapshot_response_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_snapshot_id(data: Buffer, at: int, version: int, count: int) -> tuple[list[SnapshotId], int]:
+def _read_snapshot_id(
+    data: Buffer, at: int, version: int, count: int
+) -> tuple[list[SnapshotId], int]:
     items: list[SnapshotId] = []
     for _ in range(count):
-        end_offset, epoch, tags = _S_INT64_INT32_BYTE.unpack_from(data, at)
+        end_offset, epoch, tags = _INT64_INT32_BYTE.unpack_from(data, at)
         at += 13
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -231,21 +274,23 @@ def _read_snapshot_id(data: Buffer, at: int, version: int, count: int) -> tuple[
 
 def _write_snapshot_id(out: bytearray, items: Iterable[SnapshotId], version: int) -> None:
     for item in items:
-        out += _S_INT64_INT32.pack(item.end_offset, item.epoch)
         if item.unknown_tagged_fields:
+            out += _INT64_INT32.pack(item.end_offset, item.epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT64_INT32_ZERO.pack(item.end_offset, item.epoch)
 
 
-def _read_fetch_snapshot_request_partition_snapshot(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchSnapshotRequestPartitionSnapshot], int]:
+def _read_fetch_snapshot_request_partition_snapshot(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FetchSnapshotRequestPartitionSnapshot], int]:
     items: list[FetchSnapshotRequestPartitionSnapshot] = []
     for _ in range(count):
         item = _new(FetchSnapshotRequestPartitionSnapshot)
-        item.partition, item.current_leader_epoch = _S_2INT32.unpack_from(data, at)
+        item.partition, item.current_leader_epoch = _S2INT32.unpack_from(data, at)
         at += 8
         (item.snapshot_id,), at = _read_snapshot_id(data, at, version, 1)
-        item.position, tags = _S_INT64_BYTE.unpack_from(data, at)
+        item.position, tags = _INT64_BYTE.unpack_from(data, at)
         at += 9
         item.replica_directory_id = ZERO_UUID
         item.unknown_tagged_fields = ()
@@ -255,27 +300,31 @@ def _read_fetch_snapshot_request_partition_snapshot(data: bytes, at: int, versio
     return items, at
 
 
-def _write_fetch_snapshot_request_partition_snapshot(out: bytearray, items: Iterable[FetchSnapshotRequestPartitionSnapshot], version: int) -> None:
+def _write_fetch_snapshot_request_partition_snapshot(
+    out: bytearray, items: Iterable[FetchSnapshotRequestPartitionSnapshot], version: int
+) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.partition, item.current_leader_epoch)
+        out += _S2INT32.pack(item.partition, item.current_leader_epoch)
         _write_snapshot_id(out, (item.snapshot_id,), version)
-        out += _S_INT64.pack(item.position)
         if item.replica_directory_id != ZERO_UUID or item.unknown_tagged_fields:
+            out += _INT64.pack(item.position)
             _write_fetch_snapshot_request_partition_snapshot_tags(out, item, version)
         else:
-            out.append(0)
+            out += _INT64_ZERO.pack(item.position)
 
 
-def _read_fetch_snapshot_request_partition_snapshot_tags(item: FetchSnapshotRequestPartitionSnapshot, data: bytes, at: int, version: int) -> int:
+def _read_fetch_snapshot_request_partition_snapshot_tags(
+    item: FetchSnapshotRequestPartitionSnapshot, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
             if not (version >= 1):
                 raise tag_refused(tag, version)
-            (item.replica_directory_id,) = _S_UUID.unpack_from(data, at)
+            (item.replica_directory_id,) = _UUID.unpack_from(data, at)
             at += 16
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -284,37 +333,37 @@ def _read_fetch_snapshot_request_partition_snapshot_tags(item: FetchSnapshotRequ
     return at
 
 
-def _write_fetch_snapshot_request_partition_snapshot_tags(target: bytearray, item: FetchSnapshotRequestPartitionSnapshot, version: int) -> None:
+def _write_fetch_snapshot_request_partition_snapshot_tags(
+    section: bytearray, item: FetchSnapshotRequestPartitionSnapshot, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.replica_directory_id != ZERO_UUID:
         if version >= 1:
             out = bytearray()
-            out += _S_UUID.pack(item.replica_directory_id)
+            out += _UUID.pack(item.replica_directory_id)
             known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_fetch_snapshot_request_topic_snapshot(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchSnapshotRequestTopicSnapshot], int]:
-    limit = len(data)
+def _read_fetch_snapshot_request_topic_snapshot(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FetchSnapshotRequestTopicSnapshot], int]:
     items: list[FetchSnapshotRequestTopicSnapshot] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(FetchSnapshotRequestTopicSnapshot)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 30 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_fetch_snapshot_request_partition_snapshot(data, at, version, n)
@@ -327,10 +376,22 @@ def _read_fetch_snapshot_request_topic_snapshot(data: bytes, at: int, version: i
     return items, at
 
 
-def _write_fetch_snapshot_request_topic_snapshot(out: bytearray, items: Iterable[FetchSnapshotRequestTopicSnapshot], version: int) -> None:
+def _write_fetch_snapshot_request_topic_snapshot(
+    out: bytearray, items: Iterable[FetchSnapshotRequestTopicSnapshot], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_fetch_snapshot_request_partition_snapshot(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -338,19 +399,21 @@ def _write_fetch_snapshot_request_topic_snapshot(out: bytearray, items: Iterable
             out.append(0)
 
 
-def _read_fetch_snapshot_request_tags(item: FetchSnapshotRequest, data: bytes, at: int, version: int) -> int:
+def _read_fetch_snapshot_request_tags(
+    item: FetchSnapshotRequest, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            n, at = read_string_length(data, at)
-            if n < 0:
-                item.cluster_id = None
-            else:
+            n = data[at]
+            if 0 < n < 128:
+                item.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.cluster_id, at = read_compact_string_or_null(data, at)
         else:
             field_, at = read_unknown_field(data, at, tag, size)
             unknown.append(field_)
@@ -358,19 +421,23 @@ def _read_fetch_snapshot_request_tags(item: FetchSnapshotRequest, data: bytes, a
     return at
 
 
-def _write_fetch_snapshot_request_tags(target: bytearray, item: FetchSnapshotRequest, version: int) -> None:
+def _write_fetch_snapshot_request_tags(
+    section: bytearray, item: FetchSnapshotRequest, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.cluster_id is not None:
         out = bytearray()
         write_compact_string(out, item.cluster_id)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+def _read_leader_id_and_epoch(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[LeaderIdAndEpoch], int]:
     items: list[LeaderIdAndEpoch] = []
     for _ in range(count):
-        leader_id, leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        leader_id, leader_epoch, tags = _S2INT32_BYTE.unpack_from(data, at)
         at += 9
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -379,32 +446,37 @@ def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: in
     return items, at
 
 
-def _write_leader_id_and_epoch(out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+def _write_leader_id_and_epoch(
+    out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int
+) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
         if item.unknown_tagged_fields:
+            out += _S2INT32.pack(item.leader_id, item.leader_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT32_ZERO.pack(item.leader_id, item.leader_epoch)
 
 
-def _read_fetch_snapshot_response_partition_snapshot(data: memoryview, at: int, version: int, count: int) -> tuple[list[FetchSnapshotResponsePartitionSnapshot], int]:
+def _read_fetch_snapshot_response_partition_snapshot(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[FetchSnapshotResponsePartitionSnapshot], int]:
     items: list[FetchSnapshotResponsePartitionSnapshot] = []
     for _ in range(count):
         item = _new(FetchSnapshotResponsePartitionSnapshot)
-        item.index, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+        item.index, item.error_code = _INT32_INT16.unpack_from(data, at)
         at += 6
         (item.snapshot_id,), at = _read_snapshot_id(data, at, version, 1)
-        item.size, item.position, n = _S_2INT64_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.size, item.position, n = _S2INT64_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if n < 0:
             raise null_refused()
+        item.unaligned_records = data[at : at + n]
         at += n
-        item.unaligned_records = data[at - n : at]
         tags = data[at]
         at += 1
         item.current_leader = _NO_LEADER_ID_AND_EPOCH
@@ -415,26 +487,37 @@ def _read_fetch_snapshot_response_partition_snapshot(data: memoryview, at: int, 
     return items, at
 
 
-def _write_fetch_snapshot_response_partition_snapshot(out: bytearray, items: Iterable[FetchSnapshotResponsePartitionSnapshot], version: int) -> None:
+def _write_fetch_snapshot_response_partition_snapshot(
+    out: bytearray, items: Iterable[FetchSnapshotResponsePartitionSnapshot], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.index, item.error_code)
+        out += _INT32_INT16.pack(item.index, item.error_code)
         _write_snapshot_id(out, (item.snapshot_id,), version)
-        out += _S_2INT64.pack(item.size, item.position)
         if item.unaligned_records is None:
             raise must_not_be_null("unaligned_records", version)
         else:
-            write_length(out, len(item.unaligned_records))
-            append_records(out, item.unaligned_records)
-        if item.current_leader is not _NO_LEADER_ID_AND_EPOCH or item.unknown_tagged_fields:
+            n = len(item.unaligned_records) + 1
+        if n < 128:
+            out += _S2INT64_BYTE.pack(item.size, item.position, n)
+        else:
+            out += _S2INT64.pack(item.size, item.position)
+            write_uvarint(out, n)
+        append_records(out, item.unaligned_records)
+        if (
+            item.current_leader is not _NO_LEADER_ID_AND_EPOCH
+            or item.unknown_tagged_fields
+        ):
             _write_fetch_snapshot_response_partition_snapshot_tags(out, item, version)
         else:
             out.append(0)
 
 
-def _read_fetch_snapshot_response_partition_snapshot_tags(item: FetchSnapshotResponsePartitionSnapshot, data: memoryview, at: int, version: int) -> int:
+def _read_fetch_snapshot_response_partition_snapshot_tags(
+    item: FetchSnapshotResponsePartitionSnapshot, data: memoryview, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -446,36 +529,36 @@ def _read_fetch_snapshot_response_partition_snapshot_tags(item: FetchSnapshotRes
     return at
 
 
-def _write_fetch_snapshot_response_partition_snapshot_tags(target: bytearray, item: FetchSnapshotResponsePartitionSnapshot, version: int) -> None:
+def _write_fetch_snapshot_response_partition_snapshot_tags(
+    section: bytearray, item: FetchSnapshotResponsePartitionSnapshot, version: int
+) -> None:
     known: list[TaggedField] = []
-    if item.current_leader != _NO_LEADER_ID_AND_EPOCH:
+    if item.current_leader is not _NO_LEADER_ID_AND_EPOCH and item.current_leader != _NO_LEADER_ID_AND_EPOCH:
         out = bytearray()
         _write_leader_id_and_epoch(out, (item.current_leader,), version)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_fetch_snapshot_response_topic_snapshot(data: memoryview, at: int, version: int, count: int) -> tuple[list[FetchSnapshotResponseTopicSnapshot], int]:
-    limit = len(data)
+def _read_fetch_snapshot_response_topic_snapshot(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[FetchSnapshotResponseTopicSnapshot], int]:
     items: list[FetchSnapshotResponseTopicSnapshot] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(FetchSnapshotResponseTopicSnapshot)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = str(data[at + 1 : at + n], "utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = str(data[at - n : at], "utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 37 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_fetch_snapshot_response_partition_snapshot(data, at, version, n)
@@ -488,10 +571,22 @@ def _read_fetch_snapshot_response_topic_snapshot(data: memoryview, at: int, vers
     return items, at
 
 
-def _write_fetch_snapshot_response_topic_snapshot(out: bytearray, items: Iterable[FetchSnapshotResponseTopicSnapshot], version: int) -> None:
+def _write_fetch_snapshot_response_topic_snapshot(
+    out: bytearray, items: Iterable[FetchSnapshotResponseTopicSnapshot], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_fetch_snapshot_response_partition_snapshot(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -499,21 +594,20 @@ def _write_fetch_snapshot_response_topic_snapshot(out: bytearray, items: Iterabl
             out.append(0)
 
 
-def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+def _read_node_endpoint(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[NodeEndpoint], int]:
     items: list[NodeEndpoint] = []
     for _ in range(count):
         item = _new(NodeEndpoint)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = str(data[at + 1 : at + n], "utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = str(data[at - n : at], "utf-8", LENIENT)
-        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -524,19 +618,27 @@ def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> 
 
 def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
+        else:
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
-def _read_fetch_snapshot_response_tags(item: FetchSnapshotResponse, data: memoryview, at: int, version: int) -> int:
+def _read_fetch_snapshot_response_tags(
+    item: FetchSnapshotResponse, data: memoryview, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -554,17 +656,19 @@ def _read_fetch_snapshot_response_tags(item: FetchSnapshotResponse, data: memory
     return at
 
 
-def _write_fetch_snapshot_response_tags(target: bytearray, item: FetchSnapshotResponse, version: int) -> None:
+def _write_fetch_snapshot_response_tags(
+    section: bytearray, item: FetchSnapshotResponse, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.node_endpoints:
         if version >= 1:
             out = bytearray()
-            write_length(out, len(item.node_endpoints))
+            write_uvarint(out, len(item.node_endpoints) + 1)
             _write_node_endpoint(out, item.node_endpoints, version)
             known.append(TaggedField(0, bytes(out)))
         else:
             raise not_in_version("node_endpoints", version)
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request FetchSnapshotRequest key=59 versions=0-1 flexible=0+ listeners=controller

@@ -10,19 +10,37 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_strings,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT16: Final = Struct(">ihh")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_2INT16: Final = Struct(">ihh")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
 _new: Final = object.__new__
 
 
@@ -40,93 +58,107 @@ class FindCoordinatorRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version <= 3:
-                if version >= 3:
-                    write_compact_string(out, item.key)
-                else:
-                    write_string(out, item.key)
-            elif item.key:
-                raise not_in_version("key", version)
-            if version >= 1:
-                out += _S_INT8.pack(item.key_type)
-            else:
-                if item.key_type:
-                    raise not_in_version("key_type", version)
+                raw = self.key.encode()
+                n = len(raw) + 1
             if version >= 4:
-                write_length(out, len(item.coordinator_keys))
-                for text in item.coordinator_keys:
-                    write_compact_string(out, text)
-            elif item.coordinator_keys:
-                raise not_in_version("coordinator_keys", version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if self.key:
+                    raise not_in_version("key", version)
             elif version >= 3:
-                out.append(0)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            if version <= 3:
+                out += raw
+            if version >= 4:
+                n = len(self.coordinator_keys) + 1
+            if version >= 4:
+                if n < 128:
+                    out += _INT8_BYTE.pack(self.key_type, n)
+                else:
+                    out += _INT8.pack(self.key_type)
+                    write_uvarint(out, n)
+            elif version >= 1:
+                out += _INT8.pack(self.key_type)
+                if self.coordinator_keys:
+                    raise not_in_version("coordinator_keys", version)
+            else:
+                if self.key_type:
+                    raise not_in_version("key_type", version)
+                if self.coordinator_keys:
+                    raise not_in_version("coordinator_keys", version)
+            if version >= 4:
+                write_compact_strings(out, self.coordinator_keys)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                pass
+                message.key = ""
             elif version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.key, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if version <= 3:
                 if n < 0:
                     raise null_refused()
+                message.key = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.key = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.key = ""
             if version >= 4:
-                item.key_type, n = _S_INT8_BYTE.unpack_from(data, at)
-                at += 2
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 1:
-                (item.key_type,) = _S_INT8.unpack_from(data, at)
+                message.key_type, n = _INT8_BYTE.unpack_from(data, at)
                 at += 1
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            elif version >= 1:
+                (message.key_type,) = _INT8.unpack_from(data, at)
+                at += 1
+                message.coordinator_keys = []
             else:
-                item.key_type = 0
+                message.key_type = 0
+                message.coordinator_keys = []
             if version >= 4:
-                item.coordinator_keys, at = read_compact_strings(data, at, n)
-            else:
-                item.coordinator_keys = []
+                message.coordinator_keys, at = read_compact_strings(data, at, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -158,180 +190,192 @@ class FindCoordinatorResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 4:
-                out += _S_INT32.pack(item.throttle_time_ms)
-                if item.error_code:
-                    raise not_in_version("error_code", version)
-            elif version >= 1:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            else:
-                out += _S_INT16.pack(item.error_code)
             if 1 <= version <= 3:
-                if item.error_message is None:
-                    if version >= 3:
-                        out.append(0)
-                    else:
-                        out += b"\xff\xff"
+                if self.error_message is None:
+                    raw = b""
+                    n = 0
                 else:
-                    if version >= 3:
-                        write_compact_string(out, item.error_message)
-                    else:
-                        write_string(out, item.error_message)
+                    raw = self.error_message.encode()
+                    n = len(raw) + 1
             if version >= 4:
-                if item.node_id:
-                    raise not_in_version("node_id", version)
+                out += _INT32.pack(self.throttle_time_ms)
+                if self.error_code:
+                    raise not_in_version("error_code", version)
+            elif version >= 3:
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+                else:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_string_length(out, n)
+            elif version >= 1:
+                out += _INT32_2INT16.pack(self.throttle_time_ms, self.error_code, n - 1)
             else:
-                out += _S_INT32.pack(item.node_id)
+                out += _INT16.pack(self.error_code)
+            if 1 <= version <= 3:
+                out += raw
             if version <= 3:
-                if version >= 3:
-                    write_compact_string(out, item.host)
-                else:
-                    write_string(out, item.host)
-            elif item.host:
-                raise not_in_version("host", version)
+                raw = self.host.encode()
+                n = len(raw) + 1
             if version >= 4:
-                if item.port:
+                if self.node_id:
+                    raise not_in_version("node_id", version)
+                if self.host:
+                    raise not_in_version("host", version)
+            elif version >= 3:
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.node_id, n)
+                else:
+                    out += _INT32.pack(self.node_id)
+                    write_string_length(out, n)
+            else:
+                out += _INT32_INT16.pack(self.node_id, n - 1)
+            if version <= 3:
+                out += raw
+            if version >= 4:
+                n = len(self.coordinators) + 1
+            if version >= 4:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+                if self.port:
                     raise not_in_version("port", version)
             else:
-                out += _S_INT32.pack(item.port)
+                out += _INT32.pack(self.port)
+                if self.coordinators:
+                    raise not_in_version("coordinators", version)
             if version >= 4:
-                write_length(out, len(item.coordinators))
-                _write_coordinator(out, item.coordinators, version)
-            elif item.coordinators:
-                raise not_in_version("coordinators", version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 3:
-                out.append(0)
+                _write_coordinator(out, self.coordinators, version)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                (item.throttle_time_ms,) = _S_INT32.unpack_from(data, at)
+                (message.throttle_time_ms,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.error_code = 0
+                message.error_code = 0
+                message.error_message = ""
             elif version >= 3:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 1:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_2INT16.unpack_from(data, at)
-                at += 8
-            else:
-                (item.error_code,) = _S_INT16.unpack_from(data, at)
-                at += 2
-                item.throttle_time_ms = 0
-            if 1 <= version <= 3:
-                if n < 0:
-                    item.error_message = None
-                else:
-                    at += n
-                    item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.error_message = ""
-            if version >= 4:
-                item.node_id = 0
-            elif version >= 3:
-                item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.node_id, n = _S_INT32_INT16.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
                 at += 6
-            if version <= 3:
+                if 0 < n < 128:
+                    message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.error_message, at = read_compact_string_or_null(data, at)
+            elif version >= 1:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_2INT16.unpack_from(data, at)
+                at += 8
+                if n < 0:
+                    message.error_message = None
+                else:
+                    message.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
+            else:
+                (message.error_code,) = _INT16.unpack_from(data, at)
+                at += 2
+                message.throttle_time_ms = 0
+                message.error_message = ""
+            if version >= 4:
+                message.node_id = 0
+                message.host = ""
+            elif version >= 3:
+                message.node_id, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if 0 < n < 128:
+                    message.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.host, at = read_compact_string(data, at)
+            else:
+                message.node_id, n = _INT32_INT16.unpack_from(data, at)
+                at += 6
                 if n < 0:
                     raise null_refused()
+                message.host = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.host = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.host = ""
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.port = 0
+                if n < 128:
                     n -= 1
-                item.port = 0
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (item.port,) = _S_INT32.unpack_from(data, at)
+                (message.port,) = _INT32.unpack_from(data, at)
                 at += 4
+                message.coordinators = []
             if version >= 4:
                 if not 0 <= n * 14 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.coordinators, at = _read_coordinator(data, at, version, n)
-            else:
-                item.coordinators = []
+                message.coordinators, at = _read_coordinator(data, at, version, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_coordinator(data: bytes, at: int, version: int, count: int) -> tuple[list[Coordinator], int]:
+def _read_coordinator(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[Coordinator], int]:
     items: list[Coordinator] = []
     for _ in range(count):
         item = _new(Coordinator)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        if 0 < n < 128:
+            item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.key, at = read_compact_string(data, at)
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.host, at = read_compact_string(data, at)
+        item.port, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -343,14 +387,33 @@ def _read_coordinator(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_coordinator(out: bytearray, items: Iterable[Coordinator], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.key)
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_INT32_INT16.pack(item.port, item.error_code)
-        if item.error_message is None:
-            out.append(0)
+        raw = item.key.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.error_message)
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
+        else:
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
+        if item.error_message is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.port, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.port, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

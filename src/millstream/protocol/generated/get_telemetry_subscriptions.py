@@ -10,18 +10,29 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import READ_FAILURES, past_end, read_compact_strings, read_integers, read_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    READ_FAILURES,
+    past_end,
+    read_compact_strings,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    write_compact_strings,
+    write_integers,
+    write_uvarint,
+)
 
-_S_2INT32_BOOL: Final = Struct(">ii?")
-_S_2INT32_BOOL_BYTE: Final = Struct(">ii?B")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16_UUID_INT32: Final = Struct(">ih16si")
-_S_INT32_INT16_UUID_INT32_BYTE: Final = Struct(">ih16siB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32_INT16_UUID_INT32: Final = Struct(">ih16si")
+_INT32_INT16_UUID_INT32_BYTE: Final = Struct(">ih16siB")
+_S2INT32_BOOL: Final = Struct(">ii?")
+_S2INT32_BOOL_BYTE: Final = Struct(">ii?B")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
+_UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
@@ -37,36 +48,35 @@ class GetTelemetrySubscriptionsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_UUID.pack(item.client_instance_id)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _UUID.pack(self.client_instance_id)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _UUID_ZERO.pack(self.client_instance_id)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.client_instance_id, tags = _S_UUID_BYTE.unpack_from(data, at)
+            message.client_instance_id, tags = _UUID_BYTE.unpack_from(data, at)
             at += 17
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -89,18 +99,39 @@ class GetTelemetrySubscriptionsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16_UUID_INT32.pack(item.throttle_time_ms, item.error_code, item.client_instance_id, item.subscription_id)
-            write_length(out, len(item.accepted_compression_types))
-            write_integers(out, item.accepted_compression_types, "b")
-            out += _S_2INT32_BOOL.pack(item.push_interval_ms, item.telemetry_max_bytes, item.delta_temporality)
-            write_length(out, len(item.requested_metrics))
-            for text in item.requested_metrics:
-                write_compact_string(out, text)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.accepted_compression_types) + 1
+            if n < 128:
+                out += _INT32_INT16_UUID_INT32_BYTE.pack(
+                    self.throttle_time_ms,
+                    self.error_code,
+                    self.client_instance_id,
+                    self.subscription_id,
+                    n,
+                )
+            else:
+                out += _INT32_INT16_UUID_INT32.pack(
+                    self.throttle_time_ms,
+                    self.error_code,
+                    self.client_instance_id,
+                    self.subscription_id,
+                )
+                write_uvarint(out, n)
+            write_integers(out, self.accepted_compression_types, "b")
+            n = len(self.requested_metrics) + 1
+            if n < 128:
+                out += _S2INT32_BOOL_BYTE.pack(
+                    self.push_interval_ms, self.telemetry_max_bytes, self.delta_temporality, n
+                )
+            else:
+                out += _S2INT32_BOOL.pack(
+                    self.push_interval_ms, self.telemetry_max_bytes, self.delta_temporality
+                )
+                write_uvarint(out, n)
+            write_compact_strings(out, self.requested_metrics)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -109,36 +140,49 @@ class GetTelemetrySubscriptionsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, item.client_instance_id, item.subscription_id, n = _S_INT32_INT16_UUID_INT32_BYTE.unpack_from(data, at)
-            at += 27
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                message.client_instance_id,
+                message.subscription_id,
+                n,
+            ) = _INT32_INT16_UUID_INT32_BYTE.unpack_from(data, at)
+            at += 26
+            if n < 128:
                 n -= 1
-            item.accepted_compression_types, at = read_integers(data, at, n, "b", 1)
-            item.push_interval_ms, item.telemetry_max_bytes, item.delta_temporality, n = _S_2INT32_BOOL_BYTE.unpack_from(data, at)
-            at += 10
-            if n > 127:
-                n, at = read_length(data, at - 1)
+                at += 1
             else:
+                n, at = read_length(data, at)
+            message.accepted_compression_types, at = read_integers(data, at, n, "b", 1)
+            (
+                message.push_interval_ms,
+                message.telemetry_max_bytes,
+                message.delta_temporality,
+                n,
+            ) = _S2INT32_BOOL_BYTE.unpack_from(data, at)
+            at += 9
+            if n < 128:
                 n -= 1
-            item.requested_metrics, at = read_compact_strings(data, at, n)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.requested_metrics, at = read_compact_strings(data, at, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

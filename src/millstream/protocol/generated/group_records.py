@@ -11,36 +11,71 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_int32s_or_null,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_integers,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_compact_int32s,
+    write_compact_strings,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT32_INT8: Final = Struct(">iib")
-_S_2INT32_INT8_BYTE: Final = Struct(">iibB")
-_S_2INT64: Final = Struct(">qq")
-_S_2INT64_BYTE: Final = Struct(">qqB")
-_S_3INT32: Final = Struct(">iii")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT64: Final = Struct(">q")
-_S_INT64_BYTE: Final = Struct(">qB")
-_S_INT64_INT16: Final = Struct(">qh")
-_S_INT64_INT32: Final = Struct(">qi")
-_S_INT64_INT32_BYTE: Final = Struct(">qiB")
-_S_INT64_INT32_INT16: Final = Struct(">qih")
-_S_INT8: Final = Struct(">b")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT32_ZERO: Final = Struct(">ix")
+_INT64: Final = Struct(">q")
+_INT64_BYTE: Final = Struct(">qB")
+_INT64_INT16: Final = Struct(">qh")
+_INT64_INT32: Final = Struct(">qi")
+_INT64_INT32_BYTE: Final = Struct(">qiB")
+_INT64_INT32_INT16: Final = Struct(">qih")
+_INT64_ZERO: Final = Struct(">qx")
+_INT8: Final = Struct(">b")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_INT8: Final = Struct(">iib")
+_S2INT32_INT8_BYTE: Final = Struct(">iibB")
+_S2INT64: Final = Struct(">qq")
+_S2INT64_BYTE: Final = Struct(">qqB")
+_S2INT64_ZERO: Final = Struct(">qqx")
+_S3INT32: Final = Struct(">iii")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -58,13 +93,18 @@ class LegacyOffsetCommitKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group)
-            write_string(out, item.topic)
-            out += _S_INT32.pack(item.partition)
-            if item.unknown_tagged_fields:
+            raw = self.group.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.topic.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            out += _INT32.pack(self.partition)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -72,33 +112,32 @@ class LegacyOffsetCommitKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.topic = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.topic = data[at - n : at].decode("utf-8", LENIENT)
-            (item.partition,) = _S_INT32.unpack_from(data, at)
+            (message.partition,) = _INT32.unpack_from(data, at)
             at += 4
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -115,13 +154,14 @@ class LegacyOffsetCommitValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT64.pack(item.offset)
-            write_string(out, item.metadata)
-            out += _S_INT64.pack(item.commit_timestamp)
-            if item.unknown_tagged_fields:
+            raw = self.metadata.encode()
+            n = len(raw) + 1
+            out += _INT64_INT16.pack(self.offset, n - 1)
+            out += raw
+            out += _INT64.pack(self.commit_timestamp)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -129,27 +169,26 @@ class LegacyOffsetCommitValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.offset, n = _S_INT64_INT16.unpack_from(data, at)
+            message.offset, n = _INT64_INT16.unpack_from(data, at)
             at += 10
             if n < 0:
                 raise null_refused()
+            message.metadata = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.metadata = data[at - n : at].decode("utf-8", LENIENT)
-            (item.commit_timestamp,) = _S_INT64.unpack_from(data, at)
+            (message.commit_timestamp,) = _INT64.unpack_from(data, at)
             at += 8
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -166,13 +205,18 @@ class OffsetCommitKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group)
-            write_string(out, item.topic)
-            out += _S_INT32.pack(item.partition)
-            if item.unknown_tagged_fields:
+            raw = self.group.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.topic.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            out += _INT32.pack(self.partition)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -180,33 +224,32 @@ class OffsetCommitKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.topic = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.topic = data[at - n : at].decode("utf-8", LENIENT)
-            (item.partition,) = _S_INT32.unpack_from(data, at)
+            (message.partition,) = _INT32.unpack_from(data, at)
             at += 4
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -226,84 +269,101 @@ class OffsetCommitValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 3:
-                out += _S_INT64_INT32.pack(item.offset, item.leader_epoch)
-            else:
-                out += _S_INT64.pack(item.offset)
+            raw = self.metadata.encode()
+            n = len(raw) + 1
             if version >= 4:
-                write_compact_string(out, item.metadata)
+                if n < 128:
+                    out += _INT64_INT32_BYTE.pack(self.offset, self.leader_epoch, n)
+                else:
+                    out += _INT64_INT32.pack(self.offset, self.leader_epoch)
+                    write_string_length(out, n)
+            elif version >= 3:
+                out += _INT64_INT32_INT16.pack(self.offset, self.leader_epoch, n - 1)
             else:
-                write_string(out, item.metadata)
-            if version >= 2:
-                out += _S_INT64.pack(item.commit_timestamp)
+                out += _INT64_INT16.pack(self.offset, n - 1)
+            out += raw
+            if version >= 4:
+                if self.topic_id != ZERO_UUID or self.unknown_tagged_fields:
+                    out += _INT64.pack(self.commit_timestamp)
+                    _write_offset_commit_value_tags(out, self, version)
+                else:
+                    out += _INT64_ZERO.pack(self.commit_timestamp)
+            elif version >= 2:
+                out += _INT64.pack(self.commit_timestamp)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
             elif version >= 1:
-                out += _S_2INT64.pack(item.commit_timestamp, item.expire_timestamp)
+                out += _S2INT64.pack(self.commit_timestamp, self.expire_timestamp)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
             else:
-                out += _S_INT64.pack(item.commit_timestamp)
-            if item.topic_id != ZERO_UUID or item.unknown_tagged_fields:
-                _write_offset_commit_value_tags(out, item, version)
-            elif version >= 4:
-                out.append(0)
+                out += _INT64.pack(self.commit_timestamp)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.offset, item.leader_epoch, n = _S_INT64_INT32_BYTE.unpack_from(data, at)
-                at += 13
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.offset, message.leader_epoch, n = _INT64_INT32_BYTE.unpack_from(data, at)
+                at += 12
+                if 0 < n < 128:
+                    message.metadata = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.metadata, at = read_compact_string(data, at)
             elif version >= 3:
-                item.offset, item.leader_epoch, n = _S_INT64_INT32_INT16.unpack_from(data, at)
+                message.offset, message.leader_epoch, n = _INT64_INT32_INT16.unpack_from(data, at)
                 at += 14
+                if n < 0:
+                    raise null_refused()
+                message.metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                item.offset, n = _S_INT64_INT16.unpack_from(data, at)
+                message.offset, n = _INT64_INT16.unpack_from(data, at)
                 at += 10
-                item.leader_epoch = -1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.metadata = data[at - n : at].decode("utf-8", LENIENT)
+                message.leader_epoch = -1
+                if n < 0:
+                    raise null_refused()
+                message.metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 4:
-                item.commit_timestamp, tags = _S_INT64_BYTE.unpack_from(data, at)
+                message.commit_timestamp, tags = _INT64_BYTE.unpack_from(data, at)
                 at += 9
-                item.expire_timestamp = -1
+                message.expire_timestamp = -1
             elif version >= 2:
-                (item.commit_timestamp,) = _S_INT64.unpack_from(data, at)
+                (message.commit_timestamp,) = _INT64.unpack_from(data, at)
                 at += 8
+                message.expire_timestamp = -1
                 tags = 0
-                item.expire_timestamp = -1
             elif version >= 1:
-                item.commit_timestamp, item.expire_timestamp = _S_2INT64.unpack_from(data, at)
+                message.commit_timestamp, message.expire_timestamp = _S2INT64.unpack_from(data, at)
                 at += 16
                 tags = 0
             else:
-                (item.commit_timestamp,) = _S_INT64.unpack_from(data, at)
+                (message.commit_timestamp,) = _INT64.unpack_from(data, at)
                 at += 8
+                message.expire_timestamp = -1
                 tags = 0
-                item.expire_timestamp = -1
-            item.topic_id = ZERO_UUID
-            item.unknown_tagged_fields = ()
+            message.topic_id = ZERO_UUID
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_offset_commit_value_tags(item, data, at - 1, version)
+                at = _read_offset_commit_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -318,11 +378,13 @@ class GroupMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group)
-            if item.unknown_tagged_fields:
+            raw = self.group.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -330,25 +392,24 @@ class GroupMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -381,135 +442,154 @@ class GroupMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.protocol_type.encode()
+            n = len(raw) + 1
             if version >= 4:
-                write_compact_string(out, item.protocol_type)
-            else:
-                write_string(out, item.protocol_type)
-            out += _S_INT32.pack(item.generation)
-            if item.protocol is None:
-                if version >= 4:
-                    out.append(0)
+                if n < 128:
+                    out.append(n)
                 else:
-                    out += b"\xff\xff"
+                    write_string_length(out, n)
             else:
-                if version >= 4:
-                    write_compact_string(out, item.protocol)
-                else:
-                    write_string(out, item.protocol)
-            if item.leader is None:
-                if version >= 4:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                out += _INT16.pack(n - 1)
+            out += raw
+            if self.protocol is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 4:
-                    write_compact_string(out, item.leader)
-                else:
-                    write_string(out, item.leader)
-            if version >= 2:
-                out += _S_INT64.pack(item.current_state_timestamp)
-            else:
-                pass
+                raw = self.protocol.encode()
+                n = len(raw) + 1
             if version >= 4:
-                write_length(out, len(item.members))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.generation, n)
+                else:
+                    out += _INT32.pack(self.generation)
+                    write_string_length(out, n)
             else:
-                out += _S_INT32.pack(len(item.members))
-            _write_member_metadata(out, item.members, version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                out += _INT32_INT16.pack(self.generation, n - 1)
+            out += raw
+            if self.leader is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.leader.encode()
+                n = len(raw) + 1
+            if version >= 4:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            n = len(self.members) + 1
+            if version >= 4:
+                if n < 128:
+                    out += _INT64_BYTE.pack(self.current_state_timestamp, n)
+                else:
+                    out += _INT64.pack(self.current_state_timestamp)
+                    write_uvarint(out, n)
+            elif version >= 2:
+                out += _INT64_INT32.pack(self.current_state_timestamp, n - 1)
+            else:
+                out += _INT32.pack(n - 1)
+            _write_member_metadata(out, self.members, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.protocol_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.protocol_type, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.protocol_type = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 4:
-                item.generation, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.generation, n = _S_INT32_INT16.unpack_from(data, at)
-                at += 6
-            if n < 0:
-                item.protocol = None
-            else:
+                if n < 0:
+                    raise null_refused()
+                message.protocol_type = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.protocol = data[at - n : at].decode("utf-8", LENIENT)
+            if version >= 4:
+                message.generation, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if 0 < n < 128:
+                    message.protocol = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.protocol, at = read_compact_string_or_null(data, at)
+            else:
+                message.generation, n = _INT32_INT16.unpack_from(data, at)
+                at += 6
+                if n < 0:
+                    message.protocol = None
+                else:
+                    message.protocol = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.leader = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.leader, at = read_compact_string_or_null(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                item.leader = None
-            else:
-                at += n
-                item.leader = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 4:
-                item.current_state_timestamp, n = _S_INT64_BYTE.unpack_from(data, at)
-                at += 9
-                if n > 127:
-                    n, at = read_length(data, at - 1)
+                if n < 0:
+                    message.leader = None
                 else:
+                    message.leader = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
+            if version >= 4:
+                message.current_state_timestamp, n = _INT64_BYTE.unpack_from(data, at)
+                at += 8
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 2:
-                item.current_state_timestamp, n = _S_INT64_INT32.unpack_from(data, at)
+                message.current_state_timestamp, n = _INT64_INT32.unpack_from(data, at)
                 at += 12
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.current_state_timestamp = -1
+                message.current_state_timestamp = -1
             if not 0 <= n * 15 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.members, at = _read_member_metadata(data, at, version, n)
+            message.members, at = _read_member_metadata(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -524,11 +604,13 @@ class ConsumerGroupMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -536,25 +618,24 @@ class ConsumerGroupMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -570,37 +651,36 @@ class ConsumerGroupMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.epoch)
-            if item.metadata_hash or item.unknown_tagged_fields:
-                _write_consumer_group_metadata_value_tags(out, item, version)
+            if self.metadata_hash or self.unknown_tagged_fields:
+                out += _INT32.pack(self.epoch)
+                _write_consumer_group_metadata_value_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_ZERO.pack(self.epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.epoch, tags = _S_INT32_BYTE.unpack_from(data, at)
+            message.epoch, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
-            item.metadata_hash = 0
-            item.unknown_tagged_fields = ()
+            message.metadata_hash = 0
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_consumer_group_metadata_value_tags(item, data, at - 1, version)
+                at = _read_consumer_group_metadata_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -615,11 +695,13 @@ class ConsumerGroupPartitionMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -627,25 +709,24 @@ class ConsumerGroupPartitionMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -676,13 +757,16 @@ class ConsumerGroupPartitionMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.topics))
-            _write_topic_metadata(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_topic_metadata(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -691,31 +775,31 @@ class ConsumerGroupPartitionMetadataValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 23 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_topic_metadata(data, at, version, n)
+            message.topics, at = _read_topic_metadata(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -731,12 +815,17 @@ class ConsumerGroupMemberMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -744,31 +833,30 @@ class ConsumerGroupMemberMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -795,7 +883,9 @@ class ConsumerGroupMemberMetadataValue:
     subscribed_topic_regex: str | None = ""
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = ""
-    classic_member_metadata: ClassicMemberMetadata | None = field(default_factory=ClassicMemberMetadata)  # tag 0
+    classic_member_metadata: ClassicMemberMetadata | None = field(
+        default_factory=ClassicMemberMetadata
+    )  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 5
@@ -805,33 +895,78 @@ class ConsumerGroupMemberMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.instance_id is None:
-                out.append(0)
+            if self.instance_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.instance_id)
-            if item.rack_id is None:
-                out.append(0)
+                raw = self.instance_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.rack_id)
-            write_compact_string(out, item.client_id)
-            write_compact_string(out, item.client_host)
-            write_length(out, len(item.subscribed_topic_names))
-            for text in item.subscribed_topic_names:
-                write_compact_string(out, text)
-            if item.subscribed_topic_regex is None:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            if self.rack_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.subscribed_topic_regex)
-            out += _S_INT32.pack(item.rebalance_timeout_ms)
-            if item.server_assignor is None:
-                out.append(0)
+                raw = self.rack_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.server_assignor)
-            if item.classic_member_metadata != ClassicMemberMetadata() or item.unknown_tagged_fields:
-                _write_consumer_group_member_metadata_value_tags(out, item, version)
+                write_string_length(out, n)
+            out += raw
+            raw = self.client_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            raw = self.client_host.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.subscribed_topic_names) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            write_compact_strings(out, self.subscribed_topic_names)
+            if self.subscribed_topic_regex is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.subscribed_topic_regex.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.server_assignor is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.server_assignor.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.rebalance_timeout_ms, n)
+            else:
+                out += _INT32.pack(self.rebalance_timeout_ms)
+                write_string_length(out, n)
+            out += raw
+            if (
+                self.classic_member_metadata != ClassicMemberMetadata()
+                or self.unknown_tagged_fields
+            ):
+                _write_consumer_group_member_metadata_value_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -840,94 +975,67 @@ class ConsumerGroupMemberMetadataValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.instance_id = None
-            else:
+            if 0 < n < 128:
+                message.instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.instance_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.instance_id, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.rack_id = None
-            else:
+            if 0 < n < 128:
+                message.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.rack_id, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.client_id = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.client_host = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
-            item.subscribed_topic_names, at = read_compact_strings(data, at, n)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.subscribed_topic_regex = None
-            else:
+            if 0 < n < 128:
+                message.client_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.subscribed_topic_regex = data[at - n : at].decode("utf-8", LENIENT)
-            item.rebalance_timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
             else:
-                n -= 1
-            if n < 0:
-                item.server_assignor = None
-            else:
+                message.client_id, at = read_compact_string(data, at)
+            n = data[at]
+            if 0 < n < 128:
+                message.client_host = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.server_assignor = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.client_host, at = read_compact_string(data, at)
+            n = data[at]
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.subscribed_topic_names, at = read_compact_strings(data, at, n)
+            n = data[at]
+            if 0 < n < 128:
+                message.subscribed_topic_regex = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.subscribed_topic_regex, at = read_compact_string_or_null(data, at)
+            message.rebalance_timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if 0 < n < 128:
+                message.server_assignor = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.server_assignor, at = read_compact_string_or_null(data, at)
             tags = data[at]
             at += 1
-            item.classic_member_metadata = ClassicMemberMetadata()
-            item.unknown_tagged_fields = ()
+            message.classic_member_metadata = ClassicMemberMetadata()
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_consumer_group_member_metadata_value_tags(item, data, at - 1, version)
+                at = _read_consumer_group_member_metadata_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -942,11 +1050,13 @@ class ConsumerGroupTargetAssignmentMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -954,25 +1064,24 @@ class ConsumerGroupTargetAssignmentMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -988,37 +1097,36 @@ class ConsumerGroupTargetAssignmentMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.assignment_epoch)
-            if item.assignment_timestamp or item.unknown_tagged_fields:
-                _write_consumer_group_target_assignment_metadata_value_tags(out, item, version)
+            if self.assignment_timestamp or self.unknown_tagged_fields:
+                out += _INT32.pack(self.assignment_epoch)
+                _write_consumer_group_target_assignment_metadata_value_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_ZERO.pack(self.assignment_epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.assignment_epoch, tags = _S_INT32_BYTE.unpack_from(data, at)
+            message.assignment_epoch, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
-            item.assignment_timestamp = 0
-            item.unknown_tagged_fields = ()
+            message.assignment_timestamp = 0
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_consumer_group_target_assignment_metadata_value_tags(item, data, at - 1, version)
+                at = _read_consumer_group_target_assignment_metadata_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1034,12 +1142,17 @@ class ConsumerGroupTargetAssignmentMemberKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1047,31 +1160,30 @@ class ConsumerGroupTargetAssignmentMemberKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1093,13 +1205,16 @@ class ConsumerGroupTargetAssignmentMemberValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.topic_partitions))
-            _write_topic_partition(out, item.topic_partitions, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topic_partitions) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_topic_partition(out, self.topic_partitions, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1108,31 +1223,31 @@ class ConsumerGroupTargetAssignmentMemberValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topic_partitions, at = _read_topic_partition(data, at, version, n)
+            message.topic_partitions, at = _read_topic_partition(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1148,12 +1263,17 @@ class ConsumerGroupCurrentMemberAssignmentKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1161,31 +1281,30 @@ class ConsumerGroupCurrentMemberAssignmentKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1201,8 +1320,12 @@ class ConsumerGroupCurrentMemberAssignmentValue:
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: int = 0
-    assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(default_factory=list)
-    partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(default_factory=list)
+    assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(
+        default_factory=list
+    )
+    partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = field(
+        default_factory=list
+    )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 8
@@ -1212,16 +1335,25 @@ class ConsumerGroupCurrentMemberAssignmentValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_2INT32_INT8.pack(item.member_epoch, item.previous_member_epoch, item.state)
-            write_length(out, len(item.assigned_partitions))
-            _write_consumer_group_current_member_assignment_value_topic_partitions(out, item.assigned_partitions, version)
-            write_length(out, len(item.partitions_pending_revocation))
-            _write_consumer_group_current_member_assignment_value_topic_partitions(out, item.partitions_pending_revocation, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.assigned_partitions) + 1
+            if n < 128:
+                out += _S2INT32_INT8_BYTE.pack(
+                    self.member_epoch, self.previous_member_epoch, self.state, n
+                )
+            else:
+                out += _S2INT32_INT8.pack(self.member_epoch, self.previous_member_epoch, self.state)
+                write_uvarint(out, n)
+            _write_consumer_group_current_member_assignment_value_topic_partitions(out, self.assigned_partitions, version)
+            n = len(self.partitions_pending_revocation) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_consumer_group_current_member_assignment_value_topic_partitions(out, self.partitions_pending_revocation, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1230,40 +1362,46 @@ class ConsumerGroupCurrentMemberAssignmentValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.member_epoch, item.previous_member_epoch, item.state, n = _S_2INT32_INT8_BYTE.unpack_from(data, at)
-            at += 10
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.member_epoch,
+                message.previous_member_epoch,
+                message.state,
+                n,
+            ) = _S2INT32_INT8_BYTE.unpack_from(data, at)
+            at += 9
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.assigned_partitions, at = _read_consumer_group_current_member_assignment_value_topic_partitions(data, at, version, n)
+            message.assigned_partitions, at = _read_consumer_group_current_member_assignment_value_topic_partitions(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.partitions_pending_revocation, at = _read_consumer_group_current_member_assignment_value_topic_partitions(data, at, version, n)
+            message.partitions_pending_revocation, at = _read_consumer_group_current_member_assignment_value_topic_partitions(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1279,12 +1417,17 @@ class ShareGroupMemberMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1292,31 +1435,30 @@ class ShareGroupMemberMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1334,20 +1476,41 @@ class ShareGroupMemberMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.rack_id is None:
-                out.append(0)
+            if self.rack_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.rack_id)
-            write_compact_string(out, item.client_id)
-            write_compact_string(out, item.client_host)
-            write_length(out, len(item.subscribed_topic_names))
-            for text in item.subscribed_topic_names:
-                write_compact_string(out, text)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.rack_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            raw = self.client_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            raw = self.client_host.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.subscribed_topic_names) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            write_compact_strings(out, self.subscribed_topic_names)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1356,60 +1519,47 @@ class ShareGroupMemberMetadataValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.rack_id = None
-            else:
+            if 0 < n < 128:
+                message.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.client_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.rack_id, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.client_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.client_host = data[at - n : at].decode("utf-8", LENIENT)
+                message.client_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 128:
+                message.client_host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
+                message.client_host, at = read_compact_string(data, at)
+            n = data[at]
+            if n < 128:
                 n -= 1
-            item.subscribed_topic_names, at = read_compact_strings(data, at, n)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.subscribed_topic_names, at = read_compact_strings(data, at, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1424,11 +1574,13 @@ class ShareGroupMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1436,25 +1588,24 @@ class ShareGroupMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1470,36 +1621,35 @@ class ShareGroupMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.epoch, item.metadata_hash)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT64.pack(self.epoch, self.metadata_hash)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT64_ZERO.pack(self.epoch, self.metadata_hash)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.epoch, item.metadata_hash, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            message.epoch, message.metadata_hash, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1514,11 +1664,13 @@ class ShareGroupTargetAssignmentMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1526,25 +1678,24 @@ class ShareGroupTargetAssignmentMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1560,37 +1711,36 @@ class ShareGroupTargetAssignmentMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.assignment_epoch)
-            if item.assignment_timestamp or item.unknown_tagged_fields:
-                _write_share_group_target_assignment_metadata_value_tags(out, item, version)
+            if self.assignment_timestamp or self.unknown_tagged_fields:
+                out += _INT32.pack(self.assignment_epoch)
+                _write_share_group_target_assignment_metadata_value_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_ZERO.pack(self.assignment_epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.assignment_epoch, tags = _S_INT32_BYTE.unpack_from(data, at)
+            message.assignment_epoch, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
-            item.assignment_timestamp = 0
-            item.unknown_tagged_fields = ()
+            message.assignment_timestamp = 0
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_share_group_target_assignment_metadata_value_tags(item, data, at - 1, version)
+                at = _read_share_group_target_assignment_metadata_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1606,12 +1756,17 @@ class ShareGroupTargetAssignmentMemberKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1619,31 +1774,30 @@ class ShareGroupTargetAssignmentMemberKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1658,13 +1812,16 @@ class ShareGroupTargetAssignmentMemberValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.topic_partitions))
-            _write_topic_partition(out, item.topic_partitions, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topic_partitions) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_topic_partition(out, self.topic_partitions, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1673,31 +1830,31 @@ class ShareGroupTargetAssignmentMemberValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topic_partitions, at = _read_topic_partition(data, at, version, n)
+            message.topic_partitions, at = _read_topic_partition(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1713,12 +1870,17 @@ class ShareGroupCurrentMemberAssignmentKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1726,31 +1888,30 @@ class ShareGroupCurrentMemberAssignmentKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1765,7 +1926,9 @@ class ShareGroupCurrentMemberAssignmentValue:
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: int = 0
-    assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions] = field(default_factory=list)
+    assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions] = field(
+        default_factory=list
+    )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 14
@@ -1775,14 +1938,19 @@ class ShareGroupCurrentMemberAssignmentValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_2INT32_INT8.pack(item.member_epoch, item.previous_member_epoch, item.state)
-            write_length(out, len(item.assigned_partitions))
-            _write_share_group_current_member_assignment_value_topic_partitions(out, item.assigned_partitions, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.assigned_partitions) + 1
+            if n < 128:
+                out += _S2INT32_INT8_BYTE.pack(
+                    self.member_epoch, self.previous_member_epoch, self.state, n
+                )
+            else:
+                out += _S2INT32_INT8.pack(self.member_epoch, self.previous_member_epoch, self.state)
+                write_uvarint(out, n)
+            _write_share_group_current_member_assignment_value_topic_partitions(out, self.assigned_partitions, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1791,31 +1959,37 @@ class ShareGroupCurrentMemberAssignmentValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.member_epoch, item.previous_member_epoch, item.state, n = _S_2INT32_INT8_BYTE.unpack_from(data, at)
-            at += 10
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.member_epoch,
+                message.previous_member_epoch,
+                message.state,
+                n,
+            ) = _S2INT32_INT8_BYTE.unpack_from(data, at)
+            at += 9
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.assigned_partitions, at = _read_share_group_current_member_assignment_value_topic_partitions(data, at, version, n)
+            message.assigned_partitions, at = _read_share_group_current_member_assignment_value_topic_partitions(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1830,11 +2004,13 @@ class ShareGroupStatePartitionMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1842,25 +2018,24 @@ class ShareGroupStatePartitionMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1882,7 +2057,9 @@ class ShareGroupStatePartitionMetadataValueTopicInfo:
 class ShareGroupStatePartitionMetadataValue:
     initializing_topics: list[TopicPartitionsInfo] = field(default_factory=list)
     initialized_topics: list[TopicPartitionsInfo] = field(default_factory=list)
-    deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo] = field(default_factory=list)
+    deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo] = field(
+        default_factory=list
+    )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 15
@@ -1892,17 +2069,28 @@ class ShareGroupStatePartitionMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.initializing_topics))
-            _write_topic_partitions_info(out, item.initializing_topics, version)
-            write_length(out, len(item.initialized_topics))
-            _write_topic_partitions_info(out, item.initialized_topics, version)
-            write_length(out, len(item.deleting_topics))
-            _write_share_group_state_partition_metadata_value_topic_info(out, item.deleting_topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.initializing_topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_topic_partitions_info(out, self.initializing_topics, version)
+            n = len(self.initialized_topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_topic_partitions_info(out, self.initialized_topics, version)
+            n = len(self.deleting_topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_share_group_state_partition_metadata_value_topic_info(out, self.deleting_topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1911,49 +2099,49 @@ class ShareGroupStatePartitionMetadataValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 19 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.initializing_topics, at = _read_topic_partitions_info(data, at, version, n)
+            message.initializing_topics, at = _read_topic_partitions_info(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 19 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.initialized_topics, at = _read_topic_partitions_info(data, at, version, n)
+            message.initialized_topics, at = _read_topic_partitions_info(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.deleting_topics, at = _read_share_group_state_partition_metadata_value_topic_info(data, at, version, n)
+            message.deleting_topics, at = _read_share_group_state_partition_metadata_value_topic_info(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1969,12 +2157,17 @@ class ConsumerGroupRegularExpressionKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.regular_expression)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.regular_expression.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -1982,31 +2175,30 @@ class ConsumerGroupRegularExpressionKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.regular_expression = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.regular_expression = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2023,46 +2215,48 @@ class ConsumerGroupRegularExpressionValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.topics))
-            for text in item.topics:
-                write_compact_string(out, text)
-            out += _S_2INT64.pack(item.version, item.timestamp)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_uvarint(out, n)
+            write_compact_strings(out, self.topics)
+            if self.unknown_tagged_fields:
+                out += _S2INT64.pack(self.version, self.timestamp)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _S2INT64_ZERO.pack(self.version, self.timestamp)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            item.topics, at = read_compact_strings(data, at, n)
-            item.version, item.timestamp, tags = _S_2INT64_BYTE.unpack_from(data, at)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.topics, at = read_compact_strings(data, at, n)
+            message.version, message.timestamp, tags = _S2INT64_BYTE.unpack_from(data, at)
             at += 17
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2077,11 +2271,13 @@ class StreamsGroupMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -2089,25 +2285,24 @@ class StreamsGroupMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2122,7 +2317,9 @@ class StreamsGroupMetadataValue:
     epoch: int = 0
     metadata_hash: int = 0
     validated_topology_epoch: int = -1  # tag 0
-    last_assignment_configs: list[LastAssignmentConfig] | None = field(default_factory=list)  # tag 1
+    last_assignment_configs: list[LastAssignmentConfig] | None = field(
+        default_factory=list
+    )  # tag 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 17
@@ -2132,38 +2329,41 @@ class StreamsGroupMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.epoch, item.metadata_hash)
-            if item.validated_topology_epoch != -1 or item.last_assignment_configs != [] or item.unknown_tagged_fields:
-                _write_streams_group_metadata_value_tags(out, item, version)
+            if (
+                self.validated_topology_epoch != -1
+                or self.last_assignment_configs != []
+                or self.unknown_tagged_fields
+            ):
+                out += _INT32_INT64.pack(self.epoch, self.metadata_hash)
+                _write_streams_group_metadata_value_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_INT64_ZERO.pack(self.epoch, self.metadata_hash)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.epoch, item.metadata_hash, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            message.epoch, message.metadata_hash, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
-            item.validated_topology_epoch = -1
-            item.last_assignment_configs = []
-            item.unknown_tagged_fields = ()
+            message.validated_topology_epoch = -1
+            message.last_assignment_configs = []
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_streams_group_metadata_value_tags(item, data, at - 1, version)
+                at = _read_streams_group_metadata_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2179,12 +2379,17 @@ class StreamsGroupMemberMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -2192,31 +2397,30 @@ class StreamsGroupMemberMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -2256,30 +2460,64 @@ class StreamsGroupMemberMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.instance_id is None:
-                out.append(0)
+            if self.instance_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.instance_id)
-            if item.rack_id is None:
-                out.append(0)
+                raw = self.instance_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.rack_id)
-            write_compact_string(out, item.client_id)
-            write_compact_string(out, item.client_host)
-            out += _S_2INT32.pack(item.rebalance_timeout_ms, item.topology_epoch)
-            write_compact_string(out, item.process_id)
-            if item.user_endpoint is None:
-                out.append(255)
+                write_string_length(out, n)
+            out += raw
+            if self.rack_id is None:
+                raw = b""
+                n = 0
             else:
-                out.append(1)
-                _write_endpoint(out, (item.user_endpoint,), version)
-            write_length(out, len(item.client_tags))
-            _write_key_value(out, item.client_tags, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.rack_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            raw = self.client_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            raw = self.client_host.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            raw = self.process_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out += _S2INT32_BYTE.pack(self.rebalance_timeout_ms, self.topology_epoch, n)
+            else:
+                out += _S2INT32.pack(self.rebalance_timeout_ms, self.topology_epoch)
+                write_string_length(out, n)
+            out += raw
+            n = -1 if self.user_endpoint is None else 1
+            out += _INT8.pack(n)
+            if self.user_endpoint is not None:
+                _write_endpoint(out, (self.user_endpoint,), version)
+            n = len(self.client_tags) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_key_value(out, self.client_tags, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -2288,89 +2526,72 @@ class StreamsGroupMemberMetadataValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.instance_id = None
-            else:
+            if 0 < n < 128:
+                message.instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.instance_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.instance_id, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.rack_id = None
-            else:
+            if 0 < n < 128:
+                message.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.rack_id, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.client_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.client_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.client_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.client_host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.client_host = data[at - n : at].decode("utf-8", LENIENT)
-            item.rebalance_timeout_ms, item.topology_epoch, n = _S_2INT32_BYTE.unpack_from(data, at)
-            at += 9
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+                message.client_host, at = read_compact_string(data, at)
+            (
+                message.rebalance_timeout_ms,
+                message.topology_epoch,
+                n,
+            ) = _S2INT32_BYTE.unpack_from(data, at)
+            at += 8
+            if 0 < n < 128:
+                message.process_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.process_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT8.unpack_from(data, at)
+                message.process_id, at = read_compact_string(data, at)
+            (n,) = _INT8.unpack_from(data, at)
             at += 1
             if n < 0:
-                item.user_endpoint = None
+                message.user_endpoint = None
             else:
-                (item.user_endpoint,), at = _read_endpoint(data, at, version, 1)
+                (message.user_endpoint,), at = _read_endpoint(data, at, version, 1)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.client_tags, at = _read_key_value(data, at, version, n)
+            message.client_tags, at = _read_key_value(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2385,11 +2606,13 @@ class StreamsGroupTargetAssignmentMetadataKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -2397,25 +2620,24 @@ class StreamsGroupTargetAssignmentMetadataKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2431,37 +2653,36 @@ class StreamsGroupTargetAssignmentMetadataValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.assignment_epoch)
-            if item.assignment_timestamp or item.unknown_tagged_fields:
-                _write_streams_group_target_assignment_metadata_value_tags(out, item, version)
+            if self.assignment_timestamp or self.unknown_tagged_fields:
+                out += _INT32.pack(self.assignment_epoch)
+                _write_streams_group_target_assignment_metadata_value_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_ZERO.pack(self.assignment_epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.assignment_epoch, tags = _S_INT32_BYTE.unpack_from(data, at)
+            message.assignment_epoch, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
-            item.assignment_timestamp = 0
-            item.unknown_tagged_fields = ()
+            message.assignment_timestamp = 0
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_streams_group_target_assignment_metadata_value_tags(item, data, at - 1, version)
+                at = _read_streams_group_target_assignment_metadata_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2477,12 +2698,17 @@ class StreamsGroupTargetAssignmentMemberKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -2490,31 +2716,30 @@ class StreamsGroupTargetAssignmentMemberKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2527,7 +2752,9 @@ class StreamsGroupTargetAssignmentMemberValueTaskIds:
 @dataclass(slots=True)
 class StreamsGroupTargetAssignmentMemberValue:
     active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
-    standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
+    standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(
+        default_factory=list
+    )
     warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -2538,17 +2765,28 @@ class StreamsGroupTargetAssignmentMemberValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.active_tasks))
-            _write_streams_group_target_assignment_member_value_task_ids(out, item.active_tasks, version)
-            write_length(out, len(item.standby_tasks))
-            _write_streams_group_target_assignment_member_value_task_ids(out, item.standby_tasks, version)
-            write_length(out, len(item.warmup_tasks))
-            _write_streams_group_target_assignment_member_value_task_ids(out, item.warmup_tasks, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.active_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_target_assignment_member_value_task_ids(out, self.active_tasks, version)
+            n = len(self.standby_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_target_assignment_member_value_task_ids(out, self.standby_tasks, version)
+            n = len(self.warmup_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_target_assignment_member_value_task_ids(out, self.warmup_tasks, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -2557,49 +2795,49 @@ class StreamsGroupTargetAssignmentMemberValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.active_tasks, at = _read_streams_group_target_assignment_member_value_task_ids(data, at, version, n)
+            message.active_tasks, at = _read_streams_group_target_assignment_member_value_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.standby_tasks, at = _read_streams_group_target_assignment_member_value_task_ids(data, at, version, n)
+            message.standby_tasks, at = _read_streams_group_target_assignment_member_value_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.warmup_tasks, at = _read_streams_group_target_assignment_member_value_task_ids(data, at, version, n)
+            message.warmup_tasks, at = _read_streams_group_target_assignment_member_value_task_ids(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2615,12 +2853,17 @@ class StreamsGroupCurrentMemberAssignmentKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            write_string(out, item.member_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -2628,31 +2871,30 @@ class StreamsGroupCurrentMemberAssignmentKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.member_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2668,12 +2910,24 @@ class StreamsGroupCurrentMemberAssignmentValue:
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: int = 0
-    active_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    standby_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
-    warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(default_factory=list)
+    active_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
+        default_factory=list
+    )
+    standby_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
+        default_factory=list
+    )
+    warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
+        default_factory=list
+    )
+    active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
+        default_factory=list
+    )
+    standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
+        default_factory=list
+    )
+    warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = field(
+        default_factory=list
+    )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 22
@@ -2683,24 +2937,49 @@ class StreamsGroupCurrentMemberAssignmentValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_2INT32_INT8.pack(item.member_epoch, item.previous_member_epoch, item.state)
-            write_length(out, len(item.active_tasks))
-            _write_streams_group_current_member_assignment_value_task_ids(out, item.active_tasks, version)
-            write_length(out, len(item.standby_tasks))
-            _write_streams_group_current_member_assignment_value_task_ids(out, item.standby_tasks, version)
-            write_length(out, len(item.warmup_tasks))
-            _write_streams_group_current_member_assignment_value_task_ids(out, item.warmup_tasks, version)
-            write_length(out, len(item.active_tasks_pending_revocation))
-            _write_streams_group_current_member_assignment_value_task_ids(out, item.active_tasks_pending_revocation, version)
-            write_length(out, len(item.standby_tasks_pending_revocation))
-            _write_streams_group_current_member_assignment_value_task_ids(out, item.standby_tasks_pending_revocation, version)
-            write_length(out, len(item.warmup_tasks_pending_revocation))
-            _write_streams_group_current_member_assignment_value_task_ids(out, item.warmup_tasks_pending_revocation, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.active_tasks) + 1
+            if n < 128:
+                out += _S2INT32_INT8_BYTE.pack(
+                    self.member_epoch, self.previous_member_epoch, self.state, n
+                )
+            else:
+                out += _S2INT32_INT8.pack(self.member_epoch, self.previous_member_epoch, self.state)
+                write_uvarint(out, n)
+            _write_streams_group_current_member_assignment_value_task_ids(out, self.active_tasks, version)
+            n = len(self.standby_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_current_member_assignment_value_task_ids(out, self.standby_tasks, version)
+            n = len(self.warmup_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_current_member_assignment_value_task_ids(out, self.warmup_tasks, version)
+            n = len(self.active_tasks_pending_revocation) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_current_member_assignment_value_task_ids(out, self.active_tasks_pending_revocation, version)
+            n = len(self.standby_tasks_pending_revocation) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_current_member_assignment_value_task_ids(out, self.standby_tasks_pending_revocation, version)
+            n = len(self.warmup_tasks_pending_revocation) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_streams_group_current_member_assignment_value_task_ids(out, self.warmup_tasks_pending_revocation, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -2709,76 +2988,82 @@ class StreamsGroupCurrentMemberAssignmentValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.member_epoch, item.previous_member_epoch, item.state, n = _S_2INT32_INT8_BYTE.unpack_from(data, at)
-            at += 10
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.member_epoch,
+                message.previous_member_epoch,
+                message.state,
+                n,
+            ) = _S2INT32_INT8_BYTE.unpack_from(data, at)
+            at += 9
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.active_tasks, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
+            message.active_tasks, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.standby_tasks, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
+            message.standby_tasks, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.warmup_tasks, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
+            message.warmup_tasks, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.active_tasks_pending_revocation, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
+            message.active_tasks_pending_revocation, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.standby_tasks_pending_revocation, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
+            message.standby_tasks_pending_revocation, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.warmup_tasks_pending_revocation, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
+            message.warmup_tasks_pending_revocation, at = _read_streams_group_current_member_assignment_value_task_ids(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2793,11 +3078,13 @@ class StreamsGroupTopologyKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -2805,25 +3092,24 @@ class StreamsGroupTopologyKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -2857,7 +3143,9 @@ class Subtopology:
     source_topic_regex: list[str] = field(default_factory=list)
     state_changelog_topics: list[StreamsGroupTopologyValueTopicInfo] = field(default_factory=list)
     repartition_sink_topics: list[str] = field(default_factory=list)
-    repartition_source_topics: list[StreamsGroupTopologyValueTopicInfo] = field(default_factory=list)
+    repartition_source_topics: list[StreamsGroupTopologyValueTopicInfo] = field(
+        default_factory=list
+    )
     copartition_groups: list[CopartitionGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -2875,14 +3163,17 @@ class StreamsGroupTopologyValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.epoch)
-            write_length(out, len(item.subtopologies))
-            _write_subtopology(out, item.subtopologies, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.subtopologies) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.epoch, n)
+            else:
+                out += _INT32.pack(self.epoch)
+                write_uvarint(out, n)
+            _write_subtopology(out, self.subtopologies, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -2891,41 +3182,44 @@ class StreamsGroupTopologyValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.epoch, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 8 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.subtopologies, at = _read_subtopology(data, at, version, n)
+            message.subtopologies, at = _read_subtopology(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_offset_commit_value_tags(item: OffsetCommitValue, data: bytes, at: int, version: int) -> int:
+def _read_offset_commit_value_tags(
+    item: OffsetCommitValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.topic_id,) = _S_UUID.unpack_from(data, at)
+            (item.topic_id,) = _UUID.unpack_from(data, at)
             at += 16
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -2934,118 +3228,115 @@ def _read_offset_commit_value_tags(item: OffsetCommitValue, data: bytes, at: int
     return at
 
 
-def _write_offset_commit_value_tags(target: bytearray, item: OffsetCommitValue, version: int) -> None:
+def _write_offset_commit_value_tags(
+    section: bytearray, item: OffsetCommitValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.topic_id != ZERO_UUID:
-        if version >= 4:
-            out = bytearray()
-            out += _S_UUID.pack(item.topic_id)
-            known.append(TaggedField(0, bytes(out)))
-    if version < 4:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+        out = bytearray()
+        out += _UUID.pack(item.topic_id)
+        known.append(TaggedField(0, bytes(out)))
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_member_metadata(data: bytes, at: int, version: int, count: int) -> tuple[list[MemberMetadata], int]:
+def _read_member_metadata(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[MemberMetadata], int]:
     items: list[MemberMetadata] = []
     for _ in range(count):
         item = _new(MemberMetadata)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.member_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.member_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_instance_id, at = read_compact_string_or_null(data, at)
         elif version >= 3:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        else:
-            pass
-        if version >= 3:
             if n < 0:
                 item.group_instance_id = None
             else:
+                item.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
         else:
             item.group_instance_id = None
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.client_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.client_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.client_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.client_host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.client_host, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_host = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.client_host = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
-            item.rebalance_timeout, item.session_timeout, n = _S_2INT32_BYTE.unpack_from(data, at)
-            at += 9
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.rebalance_timeout, item.session_timeout, n = _S2INT32_BYTE.unpack_from(data, at)
+            at += 8
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 1:
-            item.rebalance_timeout, item.session_timeout, n = _S_3INT32.unpack_from(data, at)
+            item.rebalance_timeout, item.session_timeout, n = _S3INT32.unpack_from(data, at)
             at += 12
         else:
-            item.session_timeout, n = _S_2INT32.unpack_from(data, at)
+            item.session_timeout, n = _S2INT32.unpack_from(data, at)
             at += 8
             item.rebalance_timeout = -1
         if n < 0:
             raise null_refused()
+        item.subscription = data[at : at + n]
         at += n
-        item.subscription = data[at - n : at]
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             raise null_refused()
+        item.assignment = data[at : at + n]
         at += n
-        item.assignment = data[at - n : at]
         if version >= 4:
             tags = data[at]
             at += 1
@@ -3060,59 +3351,92 @@ def _read_member_metadata(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_member_metadata(out: bytearray, items: Iterable[MemberMetadata], version: int) -> None:
     for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.member_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.member_id)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 3:
             if item.group_instance_id is None:
-                if version >= 4:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                raw = b""
+                n = 0
             else:
-                if version >= 4:
-                    write_compact_string(out, item.group_instance_id)
-                else:
-                    write_string(out, item.group_instance_id)
+                raw = item.group_instance_id.encode()
+                n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.client_id)
-        else:
-            write_string(out, item.client_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        elif version >= 3:
+            out += _INT16.pack(n - 1)
+        if version >= 3:
+            out += raw
+        raw = item.client_id.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.client_host)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.client_host)
-        if version >= 1:
-            out += _S_2INT32.pack(item.rebalance_timeout, item.session_timeout)
-        else:
-            out += _S_INT32.pack(item.session_timeout)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.client_host.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_length(out, len(item.subscription))
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            out += _S_INT32.pack(len(item.subscription))
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.subscription) + 1
+        if version >= 4:
+            if n < 128:
+                out += _S2INT32_BYTE.pack(item.rebalance_timeout, item.session_timeout, n)
+            else:
+                out += _S2INT32.pack(item.rebalance_timeout, item.session_timeout)
+                write_uvarint(out, n)
+        elif version >= 1:
+            out += _S3INT32.pack(item.rebalance_timeout, item.session_timeout, n - 1)
+        else:
+            out += _S2INT32.pack(item.session_timeout, n - 1)
         out += item.subscription
+        n = len(item.assignment) + 1
         if version >= 4:
-            write_length(out, len(item.assignment))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.assignment))
+            out += _INT32.pack(n - 1)
         out += item.assignment
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_consumer_group_metadata_value_tags(item: ConsumerGroupMetadataValue, data: bytes, at: int, version: int) -> int:
+def _read_consumer_group_metadata_value_tags(
+    item: ConsumerGroupMetadataValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.metadata_hash,) = _S_INT64.unpack_from(data, at)
+            (item.metadata_hash,) = _INT64.unpack_from(data, at)
             at += 8
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -3121,25 +3445,30 @@ def _read_consumer_group_metadata_value_tags(item: ConsumerGroupMetadataValue, d
     return at
 
 
-def _write_consumer_group_metadata_value_tags(target: bytearray, item: ConsumerGroupMetadataValue, version: int) -> None:
+def _write_consumer_group_metadata_value_tags(
+    section: bytearray, item: ConsumerGroupMetadataValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.metadata_hash:
         out = bytearray()
-        out += _S_INT64.pack(item.metadata_hash)
+        out += _INT64.pack(item.metadata_hash)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_partition_metadata(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionMetadata], int]:
+def _read_partition_metadata(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionMetadata], int]:
     items: list[PartitionMetadata] = []
     for _ in range(count):
         item = _new(PartitionMetadata)
-        item.partition, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.partition, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.racks, at = read_compact_strings(data, at, n)
         tags = data[at]
         at += 1
@@ -3150,39 +3479,44 @@ def _read_partition_metadata(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_partition_metadata(out: bytearray, items: Iterable[PartitionMetadata], version: int) -> None:
+def _write_partition_metadata(
+    out: bytearray, items: Iterable[PartitionMetadata], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition)
-        write_length(out, len(item.racks))
-        for text in item.racks:
-            write_compact_string(out, text)
+        n = len(item.racks) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.partition, n)
+        else:
+            out += _INT32.pack(item.partition)
+            write_uvarint(out, n)
+        write_compact_strings(out, item.racks)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_topic_metadata(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicMetadata], int]:
-    limit = len(data)
+def _read_topic_metadata(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicMetadata], int]:
     items: list[TopicMetadata] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TopicMetadata)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.topic_name, at = read_compact_string(data, at)
+        item.num_partitions, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
-        item.num_partitions, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
         item.partition_metadata, at = _read_partition_metadata(data, at, version, n)
@@ -3197,10 +3531,20 @@ def _read_topic_metadata(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_topic_metadata(out: bytearray, items: Iterable[TopicMetadata], version: int) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_compact_string(out, item.topic_name)
-        out += _S_INT32.pack(item.num_partitions)
-        write_length(out, len(item.partition_metadata))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partition_metadata) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.num_partitions, n)
+        else:
+            out += _INT32.pack(item.num_partitions)
+            write_uvarint(out, n)
         _write_partition_metadata(out, item.partition_metadata, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -3208,30 +3552,28 @@ def _write_topic_metadata(out: bytearray, items: Iterable[TopicMetadata], versio
             out.append(0)
 
 
-def _read_classic_protocol(data: bytes, at: int, version: int, count: int) -> tuple[list[ClassicProtocol], int]:
+def _read_classic_protocol(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ClassicProtocol], int]:
     items: list[ClassicProtocol] = []
     for _ in range(count):
         item = _new(ClassicProtocol)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if n < 0:
             raise null_refused()
+        item.metadata = data[at : at + n]
         at += n
-        item.metadata = data[at - n : at]
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3243,8 +3585,18 @@ def _read_classic_protocol(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_classic_protocol(out: bytearray, items: Iterable[ClassicProtocol], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.metadata))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.metadata) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         out += item.metadata
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -3252,17 +3604,20 @@ def _write_classic_protocol(out: bytearray, items: Iterable[ClassicProtocol], ve
             out.append(0)
 
 
-def _read_classic_member_metadata(data: bytes, at: int, version: int, count: int) -> tuple[list[ClassicMemberMetadata], int]:
-    limit = len(data)
+def _read_classic_member_metadata(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ClassicMemberMetadata], int]:
     items: list[ClassicMemberMetadata] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ClassicMemberMetadata)
-        item.session_timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.session_timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.supported_protocols, at = _read_classic_protocol(data, at, version, n)
@@ -3275,10 +3630,16 @@ def _read_classic_member_metadata(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_classic_member_metadata(out: bytearray, items: Iterable[ClassicMemberMetadata], version: int) -> None:
+def _write_classic_member_metadata(
+    out: bytearray, items: Iterable[ClassicMemberMetadata], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.session_timeout_ms)
-        write_length(out, len(item.supported_protocols))
+        n = len(item.supported_protocols) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.session_timeout_ms, n)
+        else:
+            out += _INT32.pack(item.session_timeout_ms)
+            write_uvarint(out, n)
         _write_classic_protocol(out, item.supported_protocols, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -3286,10 +3647,12 @@ def _write_classic_member_metadata(out: bytearray, items: Iterable[ClassicMember
             out.append(0)
 
 
-def _read_consumer_group_member_metadata_value_tags(item: ConsumerGroupMemberMetadataValue, data: bytes, at: int, version: int) -> int:
+def _read_consumer_group_member_metadata_value_tags(
+    item: ConsumerGroupMemberMetadataValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -3305,7 +3668,9 @@ def _read_consumer_group_member_metadata_value_tags(item: ConsumerGroupMemberMet
     return at
 
 
-def _write_consumer_group_member_metadata_value_tags(target: bytearray, item: ConsumerGroupMemberMetadataValue, version: int) -> None:
+def _write_consumer_group_member_metadata_value_tags(
+    section: bytearray, item: ConsumerGroupMemberMetadataValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.classic_member_metadata != ClassicMemberMetadata():
         out = bytearray()
@@ -3315,17 +3680,19 @@ def _write_consumer_group_member_metadata_value_tags(target: bytearray, item: Co
             out.append(1)
             _write_classic_member_metadata(out, (item.classic_member_metadata,), version)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_consumer_group_target_assignment_metadata_value_tags(item: ConsumerGroupTargetAssignmentMetadataValue, data: bytes, at: int, version: int) -> int:
+def _read_consumer_group_target_assignment_metadata_value_tags(
+    item: ConsumerGroupTargetAssignmentMetadataValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.assignment_timestamp,) = _S_INT64.unpack_from(data, at)
+            (item.assignment_timestamp,) = _INT64.unpack_from(data, at)
             at += 8
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -3334,26 +3701,30 @@ def _read_consumer_group_target_assignment_metadata_value_tags(item: ConsumerGro
     return at
 
 
-def _write_consumer_group_target_assignment_metadata_value_tags(target: bytearray, item: ConsumerGroupTargetAssignmentMetadataValue, version: int) -> None:
+def _write_consumer_group_target_assignment_metadata_value_tags(
+    section: bytearray, item: ConsumerGroupTargetAssignmentMetadataValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.assignment_timestamp:
         out = bytearray()
-        out += _S_INT64.pack(item.assignment_timestamp)
+        out += _INT64.pack(item.assignment_timestamp)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_topic_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicPartition], int]:
+def _read_topic_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicPartition], int]:
     items: list[TopicPartition] = []
     for _ in range(count):
         item = _new(TopicPartition)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3365,26 +3736,27 @@ def _read_topic_partition(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_topic_partition(out: bytearray, items: Iterable[TopicPartition], version: int) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        out += _UUID.pack(item.topic_id)
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_consumer_group_current_member_assignment_value_topic_partitions(data: bytes, at: int, version: int, count: int) -> tuple[list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions], int]:
+def _read_consumer_group_current_member_assignment_value_topic_partitions(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions], int]:
     items: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = []
     for _ in range(count):
         item = _new(ConsumerGroupCurrentMemberAssignmentValueTopicPartitions)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.assignment_epochs = []
@@ -3395,29 +3767,38 @@ def _read_consumer_group_current_member_assignment_value_topic_partitions(data: 
     return items, at
 
 
-def _write_consumer_group_current_member_assignment_value_topic_partitions(out: bytearray, items: Iterable[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions], version: int) -> None:
+def _write_consumer_group_current_member_assignment_value_topic_partitions(
+    out: bytearray,
+    items: Iterable[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions],
+    version: int,
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        out += _UUID.pack(item.topic_id)
+        write_compact_int32s(out, item.partitions)
         if item.assignment_epochs != [] or item.unknown_tagged_fields:
             _write_consumer_group_current_member_assignment_value_topic_partitions_tags(out, item, version)
         else:
             out.append(0)
 
 
-def _read_consumer_group_current_member_assignment_value_topic_partitions_tags(item: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions, data: bytes, at: int, version: int) -> int:
+def _read_consumer_group_current_member_assignment_value_topic_partitions_tags(
+    item: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions,
+    data: bytes,
+    at: int,
+    version: int,
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            n, at = read_length(data, at)
-            if n < 0:
-                item.assignment_epochs = None
+            n = data[at]
+            if 0 < n < 17:
+                item.assignment_epochs = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.assignment_epochs, at = read_integers(data, at, n, "i", 4)
+                item.assignment_epochs, at = read_compact_int32s_or_null(data, at)
         else:
             field_, at = read_unknown_field(data, at, tag, size)
             unknown.append(field_)
@@ -3425,27 +3806,30 @@ def _read_consumer_group_current_member_assignment_value_topic_partitions_tags(i
     return at
 
 
-def _write_consumer_group_current_member_assignment_value_topic_partitions_tags(target: bytearray, item: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions, version: int) -> None:
+def _write_consumer_group_current_member_assignment_value_topic_partitions_tags(
+    section: bytearray, item: ConsumerGroupCurrentMemberAssignmentValueTopicPartitions, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.assignment_epochs != []:
         out = bytearray()
         if item.assignment_epochs is None:
             out.append(0)
         else:
-            write_length(out, len(item.assignment_epochs))
-            write_integers(out, item.assignment_epochs, "i")
+            write_compact_int32s(out, item.assignment_epochs)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_share_group_target_assignment_metadata_value_tags(item: ShareGroupTargetAssignmentMetadataValue, data: bytes, at: int, version: int) -> int:
+def _read_share_group_target_assignment_metadata_value_tags(
+    item: ShareGroupTargetAssignmentMetadataValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.assignment_timestamp,) = _S_INT64.unpack_from(data, at)
+            (item.assignment_timestamp,) = _INT64.unpack_from(data, at)
             at += 8
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -3454,26 +3838,30 @@ def _read_share_group_target_assignment_metadata_value_tags(item: ShareGroupTarg
     return at
 
 
-def _write_share_group_target_assignment_metadata_value_tags(target: bytearray, item: ShareGroupTargetAssignmentMetadataValue, version: int) -> None:
+def _write_share_group_target_assignment_metadata_value_tags(
+    section: bytearray, item: ShareGroupTargetAssignmentMetadataValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.assignment_timestamp:
         out = bytearray()
-        out += _S_INT64.pack(item.assignment_timestamp)
+        out += _INT64.pack(item.assignment_timestamp)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_share_group_current_member_assignment_value_topic_partitions(data: bytes, at: int, version: int, count: int) -> tuple[list[ShareGroupCurrentMemberAssignmentValueTopicPartitions], int]:
+def _read_share_group_current_member_assignment_value_topic_partitions(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ShareGroupCurrentMemberAssignmentValueTopicPartitions], int]:
     items: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions] = []
     for _ in range(count):
         item = _new(ShareGroupCurrentMemberAssignmentValueTopicPartitions)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3483,38 +3871,39 @@ def _read_share_group_current_member_assignment_value_topic_partitions(data: byt
     return items, at
 
 
-def _write_share_group_current_member_assignment_value_topic_partitions(out: bytearray, items: Iterable[ShareGroupCurrentMemberAssignmentValueTopicPartitions], version: int) -> None:
+def _write_share_group_current_member_assignment_value_topic_partitions(
+    out: bytearray,
+    items: Iterable[ShareGroupCurrentMemberAssignmentValueTopicPartitions],
+    version: int,
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        out += _UUID.pack(item.topic_id)
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_topic_partitions_info(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicPartitionsInfo], int]:
+def _read_topic_partitions_info(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicPartitionsInfo], int]:
     items: list[TopicPartitionsInfo] = []
     for _ in range(count):
         item = _new(TopicPartitionsInfo)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3524,32 +3913,38 @@ def _read_topic_partitions_info(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_topic_partitions_info(out: bytearray, items: Iterable[TopicPartitionsInfo], version: int) -> None:
+def _write_topic_partitions_info(
+    out: bytearray, items: Iterable[TopicPartitionsInfo], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_share_group_state_partition_metadata_value_topic_info(data: bytes, at: int, version: int, count: int) -> tuple[list[ShareGroupStatePartitionMetadataValueTopicInfo], int]:
+def _read_share_group_state_partition_metadata_value_topic_info(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ShareGroupStatePartitionMetadataValueTopicInfo], int]:
     items: list[ShareGroupStatePartitionMetadataValueTopicInfo] = []
     for _ in range(count):
         item = _new(ShareGroupStatePartitionMetadataValueTopicInfo)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3559,40 +3954,42 @@ def _read_share_group_state_partition_metadata_value_topic_info(data: bytes, at:
     return items, at
 
 
-def _write_share_group_state_partition_metadata_value_topic_info(out: bytearray, items: Iterable[ShareGroupStatePartitionMetadataValueTopicInfo], version: int) -> None:
+def _write_share_group_state_partition_metadata_value_topic_info(
+    out: bytearray, items: Iterable[ShareGroupStatePartitionMetadataValueTopicInfo], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_compact_string(out, item.topic_name)
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_last_assignment_config(data: bytes, at: int, version: int, count: int) -> tuple[list[LastAssignmentConfig], int]:
+def _read_last_assignment_config(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[LastAssignmentConfig], int]:
     items: list[LastAssignmentConfig] = []
     for _ in range(count):
         item = _new(LastAssignmentConfig)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
+            item.key, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.value = data[at - n : at].decode("utf-8", LENIENT)
+            item.value, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3602,24 +3999,40 @@ def _read_last_assignment_config(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_last_assignment_config(out: bytearray, items: Iterable[LastAssignmentConfig], version: int) -> None:
+def _write_last_assignment_config(
+    out: bytearray, items: Iterable[LastAssignmentConfig], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.key)
-        write_compact_string(out, item.value)
+        raw = item.key.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.value.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_streams_group_metadata_value_tags(item: StreamsGroupMetadataValue, data: bytes, at: int, version: int) -> int:
+def _read_streams_group_metadata_value_tags(
+    item: StreamsGroupMetadataValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.validated_topology_epoch,) = _S_INT32.unpack_from(data, at)
+            (item.validated_topology_epoch,) = _INT32.unpack_from(data, at)
             at += 4
         elif tag == 1:
             n, at = read_length(data, at)
@@ -3637,37 +4050,35 @@ def _read_streams_group_metadata_value_tags(item: StreamsGroupMetadataValue, dat
     return at
 
 
-def _write_streams_group_metadata_value_tags(target: bytearray, item: StreamsGroupMetadataValue, version: int) -> None:
+def _write_streams_group_metadata_value_tags(
+    section: bytearray, item: StreamsGroupMetadataValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.validated_topology_epoch != -1:
         out = bytearray()
-        out += _S_INT32.pack(item.validated_topology_epoch)
+        out += _INT32.pack(item.validated_topology_epoch)
         known.append(TaggedField(0, bytes(out)))
     if item.last_assignment_configs != []:
         out = bytearray()
         if item.last_assignment_configs is None:
             out.append(0)
         else:
-            write_length(out, len(item.last_assignment_configs))
+            write_uvarint(out, len(item.last_assignment_configs) + 1)
             _write_last_assignment_config(out, item.last_assignment_configs, version)
         known.append(TaggedField(1, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
 def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[Endpoint], int]:
     items: list[Endpoint] = []
     for _ in range(count):
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        host = data[at - n : at].decode("utf-8", LENIENT)
-        port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            host, at = read_compact_string(data, at)
+        port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -3678,12 +4089,18 @@ def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_endpoint(out: bytearray, items: Iterable[Endpoint], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
 def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[list[KeyValue], int]:
@@ -3691,25 +4108,17 @@ def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[lis
     for _ in range(count):
         item = _new(KeyValue)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
+            item.key, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.value = data[at - n : at].decode("utf-8", LENIENT)
+            item.value, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3721,22 +4130,36 @@ def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[lis
 
 def _write_key_value(out: bytearray, items: Iterable[KeyValue], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.key)
-        write_compact_string(out, item.value)
+        raw = item.key.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.value.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_streams_group_target_assignment_metadata_value_tags(item: StreamsGroupTargetAssignmentMetadataValue, data: bytes, at: int, version: int) -> int:
+def _read_streams_group_target_assignment_metadata_value_tags(
+    item: StreamsGroupTargetAssignmentMetadataValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.assignment_timestamp,) = _S_INT64.unpack_from(data, at)
+            (item.assignment_timestamp,) = _INT64.unpack_from(data, at)
             at += 8
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -3745,36 +4168,35 @@ def _read_streams_group_target_assignment_metadata_value_tags(item: StreamsGroup
     return at
 
 
-def _write_streams_group_target_assignment_metadata_value_tags(target: bytearray, item: StreamsGroupTargetAssignmentMetadataValue, version: int) -> None:
+def _write_streams_group_target_assignment_metadata_value_tags(
+    section: bytearray, item: StreamsGroupTargetAssignmentMetadataValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.assignment_timestamp:
         out = bytearray()
-        out += _S_INT64.pack(item.assignment_timestamp)
+        out += _INT64.pack(item.assignment_timestamp)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_streams_group_target_assignment_member_value_task_ids(data: bytes, at: int, version: int, count: int) -> tuple[list[StreamsGroupTargetAssignmentMemberValueTaskIds], int]:
+def _read_streams_group_target_assignment_member_value_task_ids(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[StreamsGroupTargetAssignmentMemberValueTaskIds], int]:
     items: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = []
     for _ in range(count):
         item = _new(StreamsGroupTargetAssignmentMemberValueTaskIds)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.subtopology_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3784,38 +4206,42 @@ def _read_streams_group_target_assignment_member_value_task_ids(data: bytes, at:
     return items, at
 
 
-def _write_streams_group_target_assignment_member_value_task_ids(out: bytearray, items: Iterable[StreamsGroupTargetAssignmentMemberValueTaskIds], version: int) -> None:
+def _write_streams_group_target_assignment_member_value_task_ids(
+    out: bytearray, items: Iterable[StreamsGroupTargetAssignmentMemberValueTaskIds], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_streams_group_current_member_assignment_value_task_ids(data: bytes, at: int, version: int, count: int) -> tuple[list[StreamsGroupCurrentMemberAssignmentValueTaskIds], int]:
+def _read_streams_group_current_member_assignment_value_task_ids(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[StreamsGroupCurrentMemberAssignmentValueTaskIds], int]:
     items: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = []
     for _ in range(count):
         item = _new(StreamsGroupCurrentMemberAssignmentValueTaskIds)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.subtopology_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.assignment_epochs = []
@@ -3826,29 +4252,39 @@ def _read_streams_group_current_member_assignment_value_task_ids(data: bytes, at
     return items, at
 
 
-def _write_streams_group_current_member_assignment_value_task_ids(out: bytearray, items: Iterable[StreamsGroupCurrentMemberAssignmentValueTaskIds], version: int) -> None:
+def _write_streams_group_current_member_assignment_value_task_ids(
+    out: bytearray, items: Iterable[StreamsGroupCurrentMemberAssignmentValueTaskIds], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.assignment_epochs != [] or item.unknown_tagged_fields:
             _write_streams_group_current_member_assignment_value_task_ids_tags(out, item, version)
         else:
             out.append(0)
 
 
-def _read_streams_group_current_member_assignment_value_task_ids_tags(item: StreamsGroupCurrentMemberAssignmentValueTaskIds, data: bytes, at: int, version: int) -> int:
+def _read_streams_group_current_member_assignment_value_task_ids_tags(
+    item: StreamsGroupCurrentMemberAssignmentValueTaskIds, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            n, at = read_length(data, at)
-            if n < 0:
-                item.assignment_epochs = None
+            n = data[at]
+            if 0 < n < 17:
+                item.assignment_epochs = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.assignment_epochs, at = read_integers(data, at, n, "i", 4)
+                item.assignment_epochs, at = read_compact_int32s_or_null(data, at)
         else:
             field_, at = read_unknown_field(data, at, tag, size)
             unknown.append(field_)
@@ -3856,43 +4292,38 @@ def _read_streams_group_current_member_assignment_value_task_ids_tags(item: Stre
     return at
 
 
-def _write_streams_group_current_member_assignment_value_task_ids_tags(target: bytearray, item: StreamsGroupCurrentMemberAssignmentValueTaskIds, version: int) -> None:
+def _write_streams_group_current_member_assignment_value_task_ids_tags(
+    section: bytearray, item: StreamsGroupCurrentMemberAssignmentValueTaskIds, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.assignment_epochs != []:
         out = bytearray()
         if item.assignment_epochs is None:
             out.append(0)
         else:
-            write_length(out, len(item.assignment_epochs))
-            write_integers(out, item.assignment_epochs, "i")
+            write_compact_int32s(out, item.assignment_epochs)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_topic_config(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicConfig], int]:
+def _read_topic_config(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicConfig], int]:
     items: list[TopicConfig] = []
     for _ in range(count):
         item = _new(TopicConfig)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
+            item.key, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.value = data[at - n : at].decode("utf-8", LENIENT)
+            item.value, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -3904,35 +4335,46 @@ def _read_topic_config(data: bytes, at: int, version: int, count: int) -> tuple[
 
 def _write_topic_config(out: bytearray, items: Iterable[TopicConfig], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.key)
-        write_compact_string(out, item.value)
+        raw = item.key.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.value.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_streams_group_topology_value_topic_info(data: bytes, at: int, version: int, count: int) -> tuple[list[StreamsGroupTopologyValueTopicInfo], int]:
-    limit = len(data)
+def _read_streams_group_topology_value_topic_info(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[StreamsGroupTopologyValueTopicInfo], int]:
     items: list[StreamsGroupTopologyValueTopicInfo] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(StreamsGroupTopologyValueTopicInfo)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.name, at = read_compact_string(data, at)
+        item.partitions, item.replication_factor, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.partitions, item.replication_factor, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topic_configs, at = _read_topic_config(data, at, version, n)
@@ -3945,11 +4387,23 @@ def _read_streams_group_topology_value_topic_info(data: bytes, at: int, version:
     return items, at
 
 
-def _write_streams_group_topology_value_topic_info(out: bytearray, items: Iterable[StreamsGroupTopologyValueTopicInfo], version: int) -> None:
+def _write_streams_group_topology_value_topic_info(
+    out: bytearray, items: Iterable[StreamsGroupTopologyValueTopicInfo], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_INT32_INT16.pack(item.partitions, item.replication_factor)
-        write_length(out, len(item.topic_configs))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topic_configs) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partitions, item.replication_factor, n)
+        else:
+            out += _INT32_INT16.pack(item.partitions, item.replication_factor)
+            write_uvarint(out, n)
         _write_topic_config(out, item.topic_configs, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -3957,30 +4411,32 @@ def _write_streams_group_topology_value_topic_info(out: bytearray, items: Iterab
             out.append(0)
 
 
-def _read_copartition_group(data: bytes, at: int, version: int, count: int) -> tuple[list[CopartitionGroup], int]:
+def _read_copartition_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CopartitionGroup], int]:
     items: list[CopartitionGroup] = []
     for _ in range(count):
         item = _new(CopartitionGroup)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topics, at = read_integers(data, at, n, "h", 2)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topic_regex, at = read_integers(data, at, n, "h", 2)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.repartition_source_topics, at = read_integers(data, at, n, "h", 2)
         tags = data[at]
         at += 1
@@ -3991,13 +4447,27 @@ def _read_copartition_group(data: bytes, at: int, version: int, count: int) -> t
     return items, at
 
 
-def _write_copartition_group(out: bytearray, items: Iterable[CopartitionGroup], version: int) -> None:
+def _write_copartition_group(
+    out: bytearray, items: Iterable[CopartitionGroup], version: int
+) -> None:
     for item in items:
-        write_length(out, len(item.source_topics))
+        n = len(item.source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         write_integers(out, item.source_topics, "h")
-        write_length(out, len(item.source_topic_regex))
+        n = len(item.source_topic_regex) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         write_integers(out, item.source_topic_regex, "h")
-        write_length(out, len(item.repartition_source_topics))
+        n = len(item.repartition_source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         write_integers(out, item.repartition_source_topics, "h")
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -4005,66 +4475,64 @@ def _write_copartition_group(out: bytearray, items: Iterable[CopartitionGroup], 
             out.append(0)
 
 
-def _read_subtopology(data: bytes, at: int, version: int, count: int) -> tuple[list[Subtopology], int]:
-    limit = len(data)
+def _read_subtopology(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[Subtopology], int]:
     items: list[Subtopology] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Subtopology)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.subtopology_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topics, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topic_regex, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.state_changelog_topics, at = _read_streams_group_topology_value_topic_info(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.repartition_sink_topics, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.repartition_source_topics, at = _read_streams_group_topology_value_topic_info(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 4 <= limit - at:
             raise count_refused(n, limit - at)
         item.copartition_groups, at = _read_copartition_group(data, at, version, n)
@@ -4079,21 +4547,48 @@ def _read_subtopology(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_subtopology(out: bytearray, items: Iterable[Subtopology], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        write_length(out, len(item.source_topics))
-        for text in item.source_topics:
-            write_compact_string(out, text)
-        write_length(out, len(item.source_topic_regex))
-        for text in item.source_topic_regex:
-            write_compact_string(out, text)
-        write_length(out, len(item.state_changelog_topics))
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.source_topics)
+        n = len(item.source_topic_regex) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.source_topic_regex)
+        n = len(item.state_changelog_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_streams_group_topology_value_topic_info(out, item.state_changelog_topics, version)
-        write_length(out, len(item.repartition_sink_topics))
-        for text in item.repartition_sink_topics:
-            write_compact_string(out, text)
-        write_length(out, len(item.repartition_source_topics))
+        n = len(item.repartition_sink_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.repartition_sink_topics)
+        n = len(item.repartition_source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_streams_group_topology_value_topic_info(out, item.repartition_source_topics, version)
-        write_length(out, len(item.copartition_groups))
+        n = len(item.copartition_groups) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_copartition_group(out, item.copartition_groups, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import LENIENT, READ_FAILURES, past_end
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_string
+from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, tags_refused
 
-_S_2INT16_INT32: Final = Struct(">hhi")
-_S_2INT16_INT32_INT16: Final = Struct(">hhih")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT16_INT32_INT16: Final = Struct(">hhih")
 _new: Final = object.__new__
 
 
@@ -35,52 +35,62 @@ class RequestHeader:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_2INT16_INT32.pack(item.request_api_key, item.request_api_version, item.correlation_id)
-            if item.client_id is None:
-                out += b"\xff\xff"
+            if self.client_id is None:
+                raw = b""
+                n = 0
             else:
-                write_string(out, item.client_id)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                raw = self.client_id.encode()
+                n = len(raw) + 1
+            out += _S2INT16_INT32_INT16.pack(
+                self.request_api_key, self.request_api_version, self.correlation_id, n - 1
+            )
+            out += raw
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = view
+            raise version_refused(cls, version)
         start = at
+        data = view
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.request_api_key, item.request_api_version, item.correlation_id, n = _S_2INT16_INT32_INT16.unpack_from(data, at)
+            (
+                message.request_api_key,
+                message.request_api_version,
+                message.correlation_id,
+                n,
+            ) = _S2INT16_INT32_INT16.unpack_from(data, at)
             at += 10
             if n < 0:
-                item.client_id = None
+                message.client_id = None
             else:
+                message.client_id = str(data[at : at + n], "utf-8", LENIENT)
                 at += n
-                item.client_id = str(data[at - n : at], "utf-8", LENIENT)
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -94,43 +104,45 @@ class ResponseHeader:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.correlation_id)
-            if item.unknown_tagged_fields:
-                if version < 1:
+            if version >= 1:
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.correlation_id)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_ZERO.pack(self.correlation_id)
+            else:
+                out += _INT32.pack(self.correlation_id)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 1:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = view
+            raise version_refused(cls, version)
         start = at
+        data = view
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                item.correlation_id, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.correlation_id, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             else:
-                (item.correlation_id,) = _S_INT32.unpack_from(data, at)
+                (message.correlation_id,) = _INT32.unpack_from(data, at)
                 at += 4
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

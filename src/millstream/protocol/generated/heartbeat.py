@@ -9,16 +9,30 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, null_refused, past_end, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
 _new: Final = object.__new__
 
 
@@ -37,110 +51,125 @@ class HeartbeatRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
             if version >= 4:
-                write_compact_string(out, item.group_id)
-            else:
-                write_string(out, item.group_id)
-            out += _S_INT32.pack(item.generation_id)
-            if version >= 4:
-                write_compact_string(out, item.member_id)
-            else:
-                write_string(out, item.member_id)
-            if version >= 3:
-                if item.group_instance_id is None:
-                    if version >= 4:
-                        out.append(0)
-                    else:
-                        out += b"\xff\xff"
+                if n < 128:
+                    out.append(n)
                 else:
-                    if version >= 4:
-                        write_compact_string(out, item.group_instance_id)
-                    else:
-                        write_string(out, item.group_instance_id)
-            elif item.group_instance_id is not None:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            if version >= 4:
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.generation_id, n)
+                else:
+                    out += _INT32.pack(self.generation_id)
+                    write_string_length(out, n)
+            else:
+                out += _INT32_INT16.pack(self.generation_id, n - 1)
+            out += raw
+            if version >= 3:
+                if self.group_instance_id is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.group_instance_id.encode()
+                    n = len(raw) + 1
+            if version >= 4:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif version >= 3:
+                out += _INT16.pack(n - 1)
+            elif self.group_instance_id is not None:
                 raise not_in_version("group_instance_id", version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+            if version >= 3:
+                out += raw
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.group_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    raise null_refused()
+                message.group_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 4:
-                item.generation_id, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.generation_id, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if 0 < n < 128:
+                    message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.member_id, at = read_compact_string(data, at)
             else:
-                item.generation_id, n = _S_INT32_INT16.unpack_from(data, at)
+                message.generation_id, n = _INT32_INT16.unpack_from(data, at)
                 at += 6
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    raise null_refused()
+                message.member_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 3:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            else:
-                pass
-            if version >= 3:
-                if n < 0:
-                    item.group_instance_id = None
-                else:
+                if 0 < n < 128:
+                    message.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.group_instance_id, at = read_compact_string_or_null(data, at)
+            elif version >= 3:
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    message.group_instance_id = None
+                else:
+                    message.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             else:
-                item.group_instance_id = None
+                message.group_instance_id = None
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -156,51 +185,58 @@ class HeartbeatResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 1:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            else:
-                out += _S_INT16.pack(item.error_code)
-            if item.unknown_tagged_fields:
-                if version < 4:
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_INT16_ZERO.pack(self.throttle_time_ms, self.error_code)
+            elif version >= 1:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+            else:
+                out += _INT16.pack(self.error_code)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.throttle_time_ms, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    tags,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
                 at += 7
             elif version >= 1:
-                item.throttle_time_ms, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+                message.throttle_time_ms, message.error_code = _INT32_INT16.unpack_from(data, at)
                 at += 6
                 tags = 0
             else:
-                (item.error_code,) = _S_INT16.unpack_from(data, at)
+                (message.error_code,) = _INT16.unpack_from(data, at)
                 at += 2
+                message.throttle_time_ms = 0
                 tags = 0
-                item.throttle_time_ms = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

@@ -9,22 +9,38 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, past_end, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    past_end,
+    read_compact_string_or_null,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16_INT64_INT16: Final = Struct(">ihqh")
-_S_INT32_INT16_INT64_INT16_BYTE: Final = Struct(">ihqhB")
-_S_INT32_INT16_INT64_INT16_INT64_INT16: Final = Struct(">ihqhqh")
-_S_INT32_INT16_INT64_INT16_INT64_INT16_BYTE: Final = Struct(">ihqhqhB")
-_S_INT32_INT64_INT16: Final = Struct(">iqh")
-_S_INT32_INT64_INT16_2BOOL: Final = Struct(">iqh??")
-_S_INT32_INT64_INT16_2BOOL_BYTE: Final = Struct(">iqh??B")
-_S_INT32_INT64_INT16_BYTE: Final = Struct(">iqhB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16_INT64_INT16: Final = Struct(">ihqh")
+_INT32_INT16_INT64_INT16_BYTE: Final = Struct(">ihqhB")
+_INT32_INT16_INT64_INT16_INT64_INT16: Final = Struct(">ihqhqh")
+_INT32_INT16_INT64_INT16_INT64_INT16_BYTE: Final = Struct(">ihqhqhB")
+_INT32_INT16_INT64_INT16_INT64_INT16_ZERO: Final = Struct(">ihqhqhx")
+_INT32_INT16_INT64_INT16_ZERO: Final = Struct(">ihqhx")
+_INT32_INT64_INT16: Final = Struct(">iqh")
+_INT32_INT64_INT16_2BOOL: Final = Struct(">iqh??")
+_INT32_INT64_INT16_2BOOL_BYTE: Final = Struct(">iqh??B")
+_INT32_INT64_INT16_2BOOL_ZERO: Final = Struct(">iqh??x")
+_INT32_INT64_INT16_BYTE: Final = Struct(">iqhB")
+_INT32_INT64_INT16_ZERO: Final = Struct(">iqhx")
+_INT32_ZERO: Final = Struct(">ix")
 _new: Final = object.__new__
 
 
@@ -45,101 +61,150 @@ class InitProducerIdRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.transactional_id is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+            if self.transactional_id is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 2:
-                    write_compact_string(out, item.transactional_id)
+                raw = self.transactional_id.encode()
+                n = len(raw) + 1
+            if version >= 2:
+                if n < 128:
+                    out.append(n)
                 else:
-                    write_string(out, item.transactional_id)
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
             if version >= 6:
-                out += _S_INT32_INT64_INT16_2BOOL.pack(item.transaction_timeout_ms, item.producer_id, item.producer_epoch, item.enable_2pc, item.keep_prepared_txn)
+                if self.unknown_tagged_fields:
+                    out += _INT32_INT64_INT16_2BOOL.pack(
+                        self.transaction_timeout_ms,
+                        self.producer_id,
+                        self.producer_epoch,
+                        self.enable_2pc,
+                        self.keep_prepared_txn,
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_INT64_INT16_2BOOL_ZERO.pack(
+                        self.transaction_timeout_ms,
+                        self.producer_id,
+                        self.producer_epoch,
+                        self.enable_2pc,
+                        self.keep_prepared_txn,
+                    )
             elif version >= 3:
-                out += _S_INT32_INT64_INT16.pack(item.transaction_timeout_ms, item.producer_id, item.producer_epoch)
-                if item.enable_2pc:
+                if self.unknown_tagged_fields:
+                    out += _INT32_INT64_INT16.pack(
+                        self.transaction_timeout_ms, self.producer_id, self.producer_epoch
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_INT64_INT16_ZERO.pack(
+                        self.transaction_timeout_ms, self.producer_id, self.producer_epoch
+                    )
+                if self.enable_2pc:
                     raise not_in_version("enable_2pc", version)
-                if item.keep_prepared_txn:
+                if self.keep_prepared_txn:
+                    raise not_in_version("keep_prepared_txn", version)
+            elif version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.transaction_timeout_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_ZERO.pack(self.transaction_timeout_ms)
+                if self.producer_id != -1:
+                    raise not_in_version("producer_id", version)
+                if self.producer_epoch != -1:
+                    raise not_in_version("producer_epoch", version)
+                if self.enable_2pc:
+                    raise not_in_version("enable_2pc", version)
+                if self.keep_prepared_txn:
                     raise not_in_version("keep_prepared_txn", version)
             else:
-                out += _S_INT32.pack(item.transaction_timeout_ms)
-                if item.producer_id != -1:
-                    raise not_in_version("producer_id", version)
-                if item.producer_epoch != -1:
-                    raise not_in_version("producer_epoch", version)
-                if item.enable_2pc:
-                    raise not_in_version("enable_2pc", version)
-                if item.keep_prepared_txn:
-                    raise not_in_version("keep_prepared_txn", version)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT32.pack(self.transaction_timeout_ms)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                if self.producer_id != -1:
+                    raise not_in_version("producer_id", version)
+                if self.producer_epoch != -1:
+                    raise not_in_version("producer_epoch", version)
+                if self.enable_2pc:
+                    raise not_in_version("enable_2pc", version)
+                if self.keep_prepared_txn:
+                    raise not_in_version("keep_prepared_txn", version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.transactional_id, at = read_compact_string_or_null(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                item.transactional_id = None
-            else:
-                at += n
-                item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    message.transactional_id = None
+                else:
+                    message.transactional_id = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 6:
-                item.transaction_timeout_ms, item.producer_id, item.producer_epoch, item.enable_2pc, item.keep_prepared_txn, tags = _S_INT32_INT64_INT16_2BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.transaction_timeout_ms,
+                    message.producer_id,
+                    message.producer_epoch,
+                    message.enable_2pc,
+                    message.keep_prepared_txn,
+                    tags,
+                ) = _INT32_INT64_INT16_2BOOL_BYTE.unpack_from(data, at)
                 at += 17
             elif version >= 3:
-                item.transaction_timeout_ms, item.producer_id, item.producer_epoch, tags = _S_INT32_INT64_INT16_BYTE.unpack_from(data, at)
+                (
+                    message.transaction_timeout_ms,
+                    message.producer_id,
+                    message.producer_epoch,
+                    tags,
+                ) = _INT32_INT64_INT16_BYTE.unpack_from(data, at)
                 at += 15
-                item.enable_2pc = False
-                item.keep_prepared_txn = False
+                message.enable_2pc = False
+                message.keep_prepared_txn = False
             elif version >= 2:
-                item.transaction_timeout_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.transaction_timeout_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
-                item.producer_id = -1
-                item.producer_epoch = -1
-                item.enable_2pc = False
-                item.keep_prepared_txn = False
+                message.producer_id = -1
+                message.producer_epoch = -1
+                message.enable_2pc = False
+                message.keep_prepared_txn = False
             else:
-                (item.transaction_timeout_ms,) = _S_INT32.unpack_from(data, at)
+                (message.transaction_timeout_ms,) = _INT32.unpack_from(data, at)
                 at += 4
+                message.producer_id = -1
+                message.producer_epoch = -1
+                message.enable_2pc = False
+                message.keep_prepared_txn = False
                 tags = 0
-                item.producer_id = -1
-                item.producer_epoch = -1
-                item.enable_2pc = False
-                item.keep_prepared_txn = False
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -159,57 +224,111 @@ class InitProducerIdResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 6:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 6:
-                out += _S_INT32_INT16_INT64_INT16_INT64_INT16.pack(item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch, item.ongoing_txn_producer_id, item.ongoing_txn_producer_epoch)
-            else:
-                out += _S_INT32_INT16_INT64_INT16.pack(item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch)
-                if item.ongoing_txn_producer_id != -1:
-                    raise not_in_version("ongoing_txn_producer_id", version)
-                if item.ongoing_txn_producer_epoch != -1:
-                    raise not_in_version("ongoing_txn_producer_epoch", version)
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if self.unknown_tagged_fields:
+                    out += _INT32_INT16_INT64_INT16_INT64_INT16.pack(
+                        self.throttle_time_ms,
+                        self.error_code,
+                        self.producer_id,
+                        self.producer_epoch,
+                        self.ongoing_txn_producer_id,
+                        self.ongoing_txn_producer_epoch,
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_INT16_INT64_INT16_INT64_INT16_ZERO.pack(
+                        self.throttle_time_ms,
+                        self.error_code,
+                        self.producer_id,
+                        self.producer_epoch,
+                        self.ongoing_txn_producer_id,
+                        self.ongoing_txn_producer_epoch,
+                    )
             elif version >= 2:
-                out.append(0)
+                if self.unknown_tagged_fields:
+                    out += _INT32_INT16_INT64_INT16.pack(
+                        self.throttle_time_ms,
+                        self.error_code,
+                        self.producer_id,
+                        self.producer_epoch,
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_INT16_INT64_INT16_ZERO.pack(
+                        self.throttle_time_ms,
+                        self.error_code,
+                        self.producer_id,
+                        self.producer_epoch,
+                    )
+                if self.ongoing_txn_producer_id != -1:
+                    raise not_in_version("ongoing_txn_producer_id", version)
+                if self.ongoing_txn_producer_epoch != -1:
+                    raise not_in_version("ongoing_txn_producer_epoch", version)
+            else:
+                out += _INT32_INT16_INT64_INT16.pack(
+                    self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch
+                )
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+                if self.ongoing_txn_producer_id != -1:
+                    raise not_in_version("ongoing_txn_producer_id", version)
+                if self.ongoing_txn_producer_epoch != -1:
+                    raise not_in_version("ongoing_txn_producer_epoch", version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 6:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 6:
-                item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch, item.ongoing_txn_producer_id, item.ongoing_txn_producer_epoch, tags = _S_INT32_INT16_INT64_INT16_INT64_INT16_BYTE.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.producer_id,
+                    message.producer_epoch,
+                    message.ongoing_txn_producer_id,
+                    message.ongoing_txn_producer_epoch,
+                    tags,
+                ) = _INT32_INT16_INT64_INT16_INT64_INT16_BYTE.unpack_from(data, at)
                 at += 27
             elif version >= 2:
-                item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch, tags = _S_INT32_INT16_INT64_INT16_BYTE.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.producer_id,
+                    message.producer_epoch,
+                    tags,
+                ) = _INT32_INT16_INT64_INT16_BYTE.unpack_from(data, at)
                 at += 17
-                item.ongoing_txn_producer_id = -1
-                item.ongoing_txn_producer_epoch = -1
+                message.ongoing_txn_producer_id = -1
+                message.ongoing_txn_producer_epoch = -1
             else:
-                item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch = _S_INT32_INT16_INT64_INT16.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.producer_id,
+                    message.producer_epoch,
+                ) = _INT32_INT16_INT64_INT16.unpack_from(data, at)
                 at += 16
+                message.ongoing_txn_producer_id = -1
+                message.ongoing_txn_producer_epoch = -1
                 tags = 0
-                item.ongoing_txn_producer_id = -1
-                item.ongoing_txn_producer_epoch = -1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

@@ -11,18 +11,31 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32_INT64: Final = Struct(">iiq")
-_S_2INT32_INT64_BYTE: Final = Struct(">iiqB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S2INT32_INT64: Final = Struct(">iiq")
+_S2INT32_INT64_BYTE: Final = Struct(">iiqB")
+_S2INT32_INT64_ZERO: Final = Struct(">iiqx")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -54,14 +67,23 @@ class InitializeShareGroupStateRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_length(out, len(item.topics))
-            _write_initialize_state_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_initialize_state_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -70,41 +92,37 @@ class InitializeShareGroupStateRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_initialize_state_data(data, at, version, n)
+            message.topics, at = _read_initialize_state_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -134,13 +152,16 @@ class InitializeShareGroupStateResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.results))
-            _write_initialize_state_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.results) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_initialize_state_result(out, self.results, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -149,38 +170,45 @@ class InitializeShareGroupStateResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_initialize_state_result(data, at, version, n)
+            message.results, at = _read_initialize_state_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
+def _read_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionData], int]:
     items: list[PartitionData] = []
     for _ in range(count):
         item = _new(PartitionData)
-        item.partition, item.state_epoch, item.start_offset, tags = _S_2INT32_INT64_BYTE.unpack_from(data, at)
+        (
+            item.partition,
+            item.state_epoch,
+            item.start_offset,
+            tags,
+        ) = _S2INT32_INT64_BYTE.unpack_from(data, at)
         at += 17
         item.unknown_tagged_fields = ()
         if tags:
@@ -191,24 +219,27 @@ def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
     for item in items:
-        out += _S_2INT32_INT64.pack(item.partition, item.state_epoch, item.start_offset)
         if item.unknown_tagged_fields:
+            out += _S2INT32_INT64.pack(item.partition, item.state_epoch, item.start_offset)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT32_INT64_ZERO.pack(item.partition, item.state_epoch, item.start_offset)
 
 
-def _read_initialize_state_data(data: bytes, at: int, version: int, count: int) -> tuple[list[InitializeStateData], int]:
-    limit = len(data)
+def _read_initialize_state_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[InitializeStateData], int]:
     items: list[InitializeStateData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(InitializeStateData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 17 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_data(data, at, version, n)
@@ -221,10 +252,16 @@ def _read_initialize_state_data(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_initialize_state_data(out: bytearray, items: Iterable[InitializeStateData], version: int) -> None:
+def _write_initialize_state_data(
+    out: bytearray, items: Iterable[InitializeStateData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -232,21 +269,19 @@ def _write_initialize_state_data(out: bytearray, items: Iterable[InitializeState
             out.append(0)
 
 
-def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionResult], int]:
+def _read_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionResult], int]:
     items: list[PartitionResult] = []
     for _ in range(count):
         item = _new(PartitionResult)
-        item.partition, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -258,28 +293,38 @@ def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_partition_result(out: bytearray, items: Iterable[PartitionResult], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_initialize_state_result(data: bytes, at: int, version: int, count: int) -> tuple[list[InitializeStateResult], int]:
-    limit = len(data)
+def _read_initialize_state_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[InitializeStateResult], int]:
     items: list[InitializeStateResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(InitializeStateResult)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_result(data, at, version, n)
@@ -292,10 +337,16 @@ def _read_initialize_state_result(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_initialize_state_result(out: bytearray, items: Iterable[InitializeStateResult], version: int) -> None:
+def _write_initialize_state_result(
+    out: bytearray, items: Iterable[InitializeStateResult], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_result(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

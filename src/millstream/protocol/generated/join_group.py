@@ -10,22 +10,38 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT32_INT16: Final = Struct(">iih")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_INT32: Final = Struct(">ihi")
-_S_INT32_INT16_INT32_BYTE: Final = Struct(">ihiB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_INT16: Final = Struct(">h")
+_INT16_INT32: Final = Struct(">hi")
+_INT32: Final = Struct(">i")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_INT32: Final = Struct(">ihi")
+_INT32_INT16_INT32_BYTE: Final = Struct(">ihiB")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_INT16: Final = Struct(">iih")
 _new: Final = object.__new__
 
 
@@ -55,175 +71,214 @@ class JoinGroupRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 9:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
             if version >= 6:
-                write_compact_string(out, item.group_id)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
             else:
-                write_string(out, item.group_id)
-            if version >= 1:
-                out += _S_2INT32.pack(item.session_timeout_ms, item.rebalance_timeout_ms)
-            else:
-                out += _S_INT32.pack(item.session_timeout_ms)
+                out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
             if version >= 6:
-                write_compact_string(out, item.member_id)
+                if n < 128:
+                    out += _S2INT32_BYTE.pack(self.session_timeout_ms, self.rebalance_timeout_ms, n)
+                else:
+                    out += _S2INT32.pack(self.session_timeout_ms, self.rebalance_timeout_ms)
+                    write_string_length(out, n)
+            elif version >= 1:
+                out += _S2INT32_INT16.pack(
+                    self.session_timeout_ms, self.rebalance_timeout_ms, n - 1
+                )
             else:
-                write_string(out, item.member_id)
+                out += _INT32_INT16.pack(self.session_timeout_ms, n - 1)
+            out += raw
             if version >= 5:
-                if item.group_instance_id is None:
-                    if version >= 6:
-                        out.append(0)
-                    else:
-                        out += b"\xff\xff"
+                if self.group_instance_id is None:
+                    raw = b""
+                    n = 0
                 else:
-                    if version >= 6:
-                        write_compact_string(out, item.group_instance_id)
-                    else:
-                        write_string(out, item.group_instance_id)
-            elif item.group_instance_id is not None:
+                    raw = self.group_instance_id.encode()
+                    n = len(raw) + 1
+            if version >= 6:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif version >= 5:
+                out += _INT16.pack(n - 1)
+            elif self.group_instance_id is not None:
                 raise not_in_version("group_instance_id", version)
+            if version >= 5:
+                out += raw
+            raw = self.protocol_type.encode()
+            n = len(raw) + 1
             if version >= 6:
-                write_compact_string(out, item.protocol_type)
-            else:
-                write_string(out, item.protocol_type)
-            if version >= 6:
-                write_length(out, len(item.protocols))
-            else:
-                out += _S_INT32.pack(len(item.protocols))
-            _write_join_group_request_protocol(out, item.protocols, version)
-            if version >= 8:
-                if item.reason is None:
-                    out.append(0)
+                if n < 128:
+                    out.append(n)
                 else:
-                    write_compact_string(out, item.reason)
-            if item.unknown_tagged_fields:
-                if version < 6:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 6:
-                out.append(0)
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            n = len(self.protocols) + 1
+            if version >= 6:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            _write_join_group_request_protocol(out, self.protocols, version)
+            if version >= 8:
+                if self.reason is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.reason.encode()
+                    n = len(raw) + 1
+            if version >= 8:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            if version >= 8:
+                out += raw
+            if version >= 6:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 9:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 6:
-                item.session_timeout_ms, item.rebalance_timeout_ms, n = _S_2INT32_BYTE.unpack_from(data, at)
-                at += 9
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 1:
-                item.session_timeout_ms, item.rebalance_timeout_ms, n = _S_2INT32_INT16.unpack_from(data, at)
-                at += 10
-            else:
-                item.session_timeout_ms, n = _S_INT32_INT16.unpack_from(data, at)
-                at += 6
-                item.rebalance_timeout_ms = -1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 6:
-                n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 5:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            else:
-                pass
-            if version >= 5:
-                if n < 0:
-                    item.group_instance_id = None
-                else:
+                if 0 < n < 128:
+                    message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.group_instance_id = None
-            if version >= 6:
-                n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
                 else:
-                    n -= 1
+                    message.group_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.protocol_type = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    raise null_refused()
+                message.group_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+            if version >= 6:
+                (
+                    message.session_timeout_ms,
+                    message.rebalance_timeout_ms,
+                    n,
+                ) = _S2INT32_BYTE.unpack_from(data, at)
+                at += 8
+                if 0 < n < 128:
+                    message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.member_id, at = read_compact_string(data, at)
+            elif version >= 1:
+                (
+                    message.session_timeout_ms,
+                    message.rebalance_timeout_ms,
+                    n,
+                ) = _S2INT32_INT16.unpack_from(data, at)
+                at += 10
+                if n < 0:
+                    raise null_refused()
+                message.member_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.session_timeout_ms, n = _INT32_INT16.unpack_from(data, at)
+                at += 6
+                message.rebalance_timeout_ms = -1
+                if n < 0:
+                    raise null_refused()
+                message.member_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.group_instance_id, at = read_compact_string_or_null(data, at)
+            elif version >= 5:
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    message.group_instance_id = None
+                else:
+                    message.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                message.group_instance_id = None
+            if version >= 6:
+                n = data[at]
+                if 0 < n < 128:
+                    message.protocol_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.protocol_type, at = read_compact_string(data, at)
+            else:
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    raise null_refused()
+                message.protocol_type = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+            if version >= 6:
+                n = data[at]
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            else:
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.protocols, at = _read_join_group_request_protocol(data, at, version, n)
+            message.protocols, at = _read_join_group_request_protocol(data, at, version, n)
             if version >= 8:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                pass
-            if version >= 8:
-                if n < 0:
-                    item.reason = None
-                else:
+                if 0 < n < 128:
+                    message.reason = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.reason = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.reason, at = read_compact_string_or_null(data, at)
             else:
-                item.reason = None
+                message.reason = None
             if version >= 6:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -254,202 +309,253 @@ class JoinGroupResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 9:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 2:
-                out += _S_INT32_INT16_INT32.pack(item.throttle_time_ms, item.error_code, item.generation_id)
-            else:
-                out += _S_INT16_INT32.pack(item.error_code, item.generation_id)
             if version >= 7:
-                if item.protocol_type is None:
-                    out.append(0)
+                if self.protocol_type is None:
+                    raw = b""
+                    n = 0
                 else:
-                    write_compact_string(out, item.protocol_type)
-            if item.protocol_name is None:
+                    raw = self.protocol_type.encode()
+                    n = len(raw) + 1
+            if version >= 7:
+                if n < 128:
+                    out += _INT32_INT16_INT32_BYTE.pack(
+                        self.throttle_time_ms, self.error_code, self.generation_id, n
+                    )
+                else:
+                    out += _INT32_INT16_INT32.pack(
+                        self.throttle_time_ms, self.error_code, self.generation_id
+                    )
+                    write_string_length(out, n)
+            elif version >= 2:
+                out += _INT32_INT16_INT32.pack(
+                    self.throttle_time_ms, self.error_code, self.generation_id
+                )
+            else:
+                out += _INT16_INT32.pack(self.error_code, self.generation_id)
+            if version >= 7:
+                out += raw
+            if self.protocol_name is None:
                 if not (version >= 7):
                     raise must_not_be_null("protocol_name", version)
-                if version >= 6:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                raw = b""
+                n = 0
             else:
-                if version >= 6:
-                    write_compact_string(out, item.protocol_name)
-                else:
-                    write_string(out, item.protocol_name)
+                raw = self.protocol_name.encode()
+                n = len(raw) + 1
             if version >= 6:
-                write_compact_string(out, item.leader)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
             else:
-                write_string(out, item.leader)
+                out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.leader.encode()
+            n = len(raw) + 1
+            if version >= 6:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
             if version >= 9:
-                out += _S_BOOL.pack(item.skip_assignment)
-            else:
-                if item.skip_assignment:
-                    raise not_in_version("skip_assignment", version)
-            if version >= 6:
-                write_compact_string(out, item.member_id)
-            else:
-                write_string(out, item.member_id)
-            if version >= 6:
-                write_length(out, len(item.members))
-            else:
-                out += _S_INT32.pack(len(item.members))
-            _write_join_group_response_member(out, item.members, version)
-            if item.unknown_tagged_fields:
-                if version < 6:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if n < 128:
+                    out += _BOOL_BYTE.pack(self.skip_assignment, n)
+                else:
+                    out += _BOOL.pack(self.skip_assignment)
+                    write_string_length(out, n)
             elif version >= 6:
-                out.append(0)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+                if self.skip_assignment:
+                    raise not_in_version("skip_assignment", version)
+            else:
+                out += _INT16.pack(n - 1)
+                if self.skip_assignment:
+                    raise not_in_version("skip_assignment", version)
+            out += raw
+            n = len(self.members) + 1
+            if version >= 6:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            _write_join_group_response_member(out, self.members, version)
+            if version >= 6:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 9:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 7:
-                item.throttle_time_ms, item.error_code, item.generation_id, n = _S_INT32_INT16_INT32_BYTE.unpack_from(data, at)
-                at += 11
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 2:
-                item.throttle_time_ms, item.error_code, item.generation_id = _S_INT32_INT16_INT32.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.generation_id,
+                    n,
+                ) = _INT32_INT16_INT32_BYTE.unpack_from(data, at)
                 at += 10
-            else:
-                item.error_code, item.generation_id = _S_INT16_INT32.unpack_from(data, at)
-                at += 6
-                item.throttle_time_ms = 0
-            if version >= 7:
-                if n < 0:
-                    item.protocol_type = None
-                else:
+                if 0 < n < 128:
+                    message.protocol_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.protocol_type = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.protocol_type, at = read_compact_string_or_null(data, at)
+            elif version >= 2:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    message.generation_id,
+                ) = _INT32_INT16_INT32.unpack_from(data, at)
+                at += 10
+                message.protocol_type = None
             else:
-                item.protocol_type = None
+                message.error_code, message.generation_id = _INT16_INT32.unpack_from(data, at)
+                at += 6
+                message.throttle_time_ms = 0
+                message.protocol_type = None
             if version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.protocol_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    if version >= 7:
+                        message.protocol_name, at = read_compact_string_or_null(data, at)
+                    else:
+                        message.protocol_name, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                if not (version >= 7):
+                if n < 0:
+                    if not (version >= 7):
+                        raise null_refused()
+                    message.protocol_name = None
+                else:
+                    message.protocol_name = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
+            if version >= 6:
+                n = data[at]
+                if 0 < n < 128:
+                    message.leader = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.leader, at = read_compact_string(data, at)
+            else:
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
                     raise null_refused()
-                item.protocol_name = None
-            else:
+                message.leader = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.protocol_name = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 6:
-                n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.leader = data[at - n : at].decode("utf-8", LENIENT)
             if version >= 9:
-                item.skip_assignment, n = _S_BOOL_BYTE.unpack_from(data, at)
-                at += 2
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.skip_assignment, n = _BOOL_BYTE.unpack_from(data, at)
+                at += 1
+                if 0 < n < 128:
+                    message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.member_id, at = read_compact_string(data, at)
             elif version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.skip_assignment = False
+                if 0 < n < 128:
+                    message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
-                item.skip_assignment = False
+                    message.member_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-                item.skip_assignment = False
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.skip_assignment = False
+                if n < 0:
+                    raise null_refused()
+                message.member_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 4 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.members, at = _read_join_group_response_member(data, at, version, n)
+            message.members, at = _read_join_group_response_member(data, at, version, n)
             if version >= 6:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_join_group_request_protocol(data: bytes, at: int, version: int, count: int) -> tuple[list[JoinGroupRequestProtocol], int]:
+def _read_join_group_request_protocol(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[JoinGroupRequestProtocol], int]:
     items: list[JoinGroupRequestProtocol] = []
     for _ in range(count):
         item = _new(JoinGroupRequestProtocol)
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             raise null_refused()
+        item.metadata = data[at : at + n]
         at += n
-        item.metadata = data[at - n : at]
         if version >= 6:
             tags = data[at]
             at += 1
@@ -462,77 +568,89 @@ def _read_join_group_request_protocol(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_join_group_request_protocol(out: bytearray, items: Iterable[JoinGroupRequestProtocol], version: int) -> None:
+def _write_join_group_request_protocol(
+    out: bytearray, items: Iterable[JoinGroupRequestProtocol], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 6:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.metadata) + 1
         if version >= 6:
-            write_length(out, len(item.metadata))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.metadata))
+            out += _INT32.pack(n - 1)
         out += item.metadata
-        if item.unknown_tagged_fields:
-            if version < 6:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_join_group_response_member(data: bytes, at: int, version: int, count: int) -> tuple[list[JoinGroupResponseMember], int]:
+def _read_join_group_response_member(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[JoinGroupResponseMember], int]:
     items: list[JoinGroupResponseMember] = []
     for _ in range(count):
         item = _new(JoinGroupResponseMember)
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.member_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.member_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_instance_id, at = read_compact_string_or_null(data, at)
         elif version >= 5:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        else:
-            pass
-        if version >= 5:
             if n < 0:
                 item.group_instance_id = None
             else:
+                item.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
         else:
             item.group_instance_id = None
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             raise null_refused()
+        item.metadata = data[at : at + n]
         at += n
-        item.metadata = data[at - n : at]
         if version >= 6:
             tags = data[at]
             at += 1
@@ -545,34 +663,52 @@ def _read_join_group_response_member(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_join_group_response_member(out: bytearray, items: Iterable[JoinGroupResponseMember], version: int) -> None:
+def _write_join_group_response_member(
+    out: bytearray, items: Iterable[JoinGroupResponseMember], version: int
+) -> None:
     for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
         if version >= 6:
-            write_compact_string(out, item.member_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.member_id)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 5:
             if item.group_instance_id is None:
-                if version >= 6:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                raw = b""
+                n = 0
             else:
-                if version >= 6:
-                    write_compact_string(out, item.group_instance_id)
-                else:
-                    write_string(out, item.group_instance_id)
+                raw = item.group_instance_id.encode()
+                n = len(raw) + 1
         if version >= 6:
-            write_length(out, len(item.metadata))
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        elif version >= 5:
+            out += _INT16.pack(n - 1)
+        if version >= 5:
+            out += raw
+        n = len(item.metadata) + 1
+        if version >= 6:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.metadata))
+            out += _INT32.pack(n - 1)
         out += item.metadata
-        if item.unknown_tagged_fields:
-            if version < 6:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request JoinGroupRequest key=11 versions=0-9 flexible=6+ listeners=broker

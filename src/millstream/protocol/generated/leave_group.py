@@ -10,17 +10,34 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT16_INT32: Final = Struct(">ihi")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_ZERO: Final = Struct(">hx")
+_INT32: Final = Struct(">i")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_INT32: Final = Struct(">ihi")
 _new: Final = object.__new__
 
 
@@ -46,100 +63,112 @@ class LeaveGroupRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
             if version >= 4:
-                write_compact_string(out, item.group_id)
-            else:
-                write_string(out, item.group_id)
-            if version <= 2:
-                write_string(out, item.member_id)
-            elif item.member_id:
-                raise not_in_version("member_id", version)
-            if version >= 3:
-                if version >= 4:
-                    write_length(out, len(item.members))
+                if n < 128:
+                    out.append(n)
                 else:
-                    out += _S_INT32.pack(len(item.members))
-                _write_member_identity(out, item.members, version)
-            elif item.members:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            if version <= 2:
+                raw = self.member_id.encode()
+                n = len(raw) + 1
+            if version >= 3:
+                if self.member_id:
+                    raise not_in_version("member_id", version)
+            else:
+                out += _INT16.pack(n - 1)
+            if version <= 2:
+                out += raw
+            if version >= 3:
+                n = len(self.members) + 1
+            if version >= 4:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif version >= 3:
+                out += _INT32.pack(n - 1)
+            elif self.members:
                 raise not_in_version("members", version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+            if version >= 3:
+                _write_member_identity(out, self.members, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.group_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 3:
-                pass
-            else:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            if version <= 2:
                 if n < 0:
                     raise null_refused()
+                message.group_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            if version >= 3:
+                message.member_id = ""
             else:
-                item.member_id = ""
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    raise null_refused()
+                message.member_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 3:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             else:
-                pass
+                message.members = []
             if version >= 3:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.members, at = _read_member_identity(data, at, version, n)
-            else:
-                item.members = []
+                message.members, at = _read_member_identity(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -164,125 +193,136 @@ class LeaveGroupResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 1:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            else:
-                out += _S_INT16.pack(item.error_code)
             if version >= 3:
-                if version >= 4:
-                    write_length(out, len(item.members))
+                n = len(self.members) + 1
+            if version >= 4:
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
                 else:
-                    out += _S_INT32.pack(len(item.members))
-                _write_member_response(out, item.members, version)
-            elif item.members:
-                raise not_in_version("members", version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_uvarint(out, n)
+            elif version >= 3:
+                out += _INT32_INT16_INT32.pack(self.throttle_time_ms, self.error_code, n - 1)
+            elif version >= 1:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                if self.members:
+                    raise not_in_version("members", version)
+            else:
+                out += _INT16.pack(self.error_code)
+                if self.members:
+                    raise not_in_version("members", version)
+            if version >= 3:
+                _write_member_response(out, self.members, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 3:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_INT32.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_INT32.unpack_from(data, at)
                 at += 10
             elif version >= 1:
-                item.throttle_time_ms, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+                message.throttle_time_ms, message.error_code = _INT32_INT16.unpack_from(data, at)
                 at += 6
+                message.members = []
             else:
-                (item.error_code,) = _S_INT16.unpack_from(data, at)
+                (message.error_code,) = _INT16.unpack_from(data, at)
                 at += 2
-                item.throttle_time_ms = 0
+                message.throttle_time_ms = 0
+                message.members = []
             if version >= 3:
                 if not 0 <= n * 5 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.members, at = _read_member_response(data, at, version, n)
-            else:
-                item.members = []
+                message.members, at = _read_member_response(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_member_identity(data: bytes, at: int, version: int, count: int) -> tuple[list[MemberIdentity], int]:
+def _read_member_identity(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[MemberIdentity], int]:
     items: list[MemberIdentity] = []
     for _ in range(count):
         item = _new(MemberIdentity)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.member_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.member_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_instance_id, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.group_instance_id = None
-        else:
-            at += n
-            item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.group_instance_id = None
+            else:
+                item.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            pass
-        if version >= 5:
-            if n < 0:
-                item.reason = None
-            else:
+            if 0 < n < 128:
+                item.reason = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.reason = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.reason, at = read_compact_string_or_null(data, at)
         else:
             item.reason = None
         if version >= 4:
@@ -299,71 +339,93 @@ def _read_member_identity(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_member_identity(out: bytearray, items: Iterable[MemberIdentity], version: int) -> None:
     for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.member_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.member_id)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.group_instance_id is None:
-            if version >= 4:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 4:
-                write_compact_string(out, item.group_instance_id)
+            raw = item.group_instance_id.encode()
+            n = len(raw) + 1
+        if version >= 4:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.group_instance_id)
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 5:
             if item.reason is None:
-                out.append(0)
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.reason)
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+                raw = item.reason.encode()
+                n = len(raw) + 1
+        if version >= 5:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        if version >= 5:
+            out += raw
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_member_response(data: bytes, at: int, version: int, count: int) -> tuple[list[MemberResponse], int]:
+def _read_member_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[MemberResponse], int]:
     items: list[MemberResponse] = []
     for _ in range(count):
         item = _new(MemberResponse)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.member_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.member_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_instance_id, at = read_compact_string_or_null(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            item.group_instance_id = None
-        else:
-            at += n
-            item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.group_instance_id = None
+            else:
+                item.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 4:
-            item.error_code, tags = _S_INT16_BYTE.unpack_from(data, at)
+            item.error_code, tags = _INT16_BYTE.unpack_from(data, at)
             at += 3
         else:
-            (item.error_code,) = _S_INT16.unpack_from(data, at)
+            (item.error_code,) = _INT16.unpack_from(data, at)
             at += 2
             tags = 0
         item.unknown_tagged_fields = ()
@@ -375,27 +437,40 @@ def _read_member_response(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_member_response(out: bytearray, items: Iterable[MemberResponse], version: int) -> None:
     for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.member_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.member_id)
+            out += _INT16.pack(n - 1)
+        out += raw
         if item.group_instance_id is None:
-            if version >= 4:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 4:
-                write_compact_string(out, item.group_instance_id)
+            raw = item.group_instance_id.encode()
+            n = len(raw) + 1
+        if version >= 4:
+            if n < 128:
+                out.append(n)
             else:
-                write_string(out, item.group_instance_id)
-        out += _S_INT16.pack(item.error_code)
-        if item.unknown_tagged_fields:
-            if version < 4:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                out += _INT16.pack(item.error_code)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT16_ZERO.pack(item.error_code)
+        else:
+            out += _INT16.pack(item.error_code)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
 
 SCHEMA: Final = """\
 request LeaveGroupRequest key=13 versions=0-5 flexible=4+ listeners=broker

@@ -10,16 +10,30 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    not_in_version,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_ZERO: Final = Struct(">bx")
 _new: Final = object.__new__
 
 
@@ -35,16 +49,21 @@ class ListConfigResourcesRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 1:
-                write_length(out, len(item.resource_types))
-                write_integers(out, item.resource_types, "b")
-            elif item.resource_types:
+                n = len(self.resource_types) + 1
+            if version >= 1:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif self.resource_types:
                 raise not_in_version("resource_types", version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if version >= 1:
+                write_integers(out, self.resource_types, "b")
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -53,35 +72,33 @@ class ListConfigResourcesRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.resource_types = []
             if version >= 1:
-                item.resource_types, at = read_integers(data, at, n, "b", 1)
-            else:
-                item.resource_types = []
+                message.resource_types, at = read_integers(data, at, n, "b", 1)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -105,14 +122,17 @@ class ListConfigResourcesResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            write_length(out, len(item.config_resources))
-            _write_config_resource(out, item.config_resources, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.config_resources) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_uvarint(out, n)
+            _write_config_resource(out, self.config_resources, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -121,49 +141,52 @@ class ListConfigResourcesResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 2 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.config_resources, at = _read_config_resource(data, at, version, n)
+            message.config_resources, at = _read_config_resource(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_config_resource(data: bytes, at: int, version: int, count: int) -> tuple[list[ConfigResource], int]:
+def _read_config_resource(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ConfigResource], int]:
     items: list[ConfigResource] = []
     for _ in range(count):
         item = _new(ConfigResource)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.resource_name, at = read_compact_string(data, at)
         if version >= 1:
-            item.resource_type, tags = _S_INT8_BYTE.unpack_from(data, at)
+            item.resource_type, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
         else:
             tags = data[at]
@@ -178,15 +201,24 @@ def _read_config_resource(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_config_resource(out: bytearray, items: Iterable[ConfigResource], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.resource_name)
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if version >= 1:
-            out += _S_INT8.pack(item.resource_type)
+            if item.unknown_tagged_fields:
+                out += _INT8.pack(item.resource_type)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT8_ZERO.pack(item.resource_type)
         else:
-            pass
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
 
 SCHEMA: Final = """\
 request ListConfigResourcesRequest key=74 versions=0-1 flexible=0+ listeners=broker

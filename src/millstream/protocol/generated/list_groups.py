@@ -10,17 +10,32 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_strings,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    not_in_version,
+    tags_refused,
+    write_compact_strings,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT16_INT32: Final = Struct(">ihi")
+_INT16: Final = Struct(">h")
+_INT16_INT32: Final = Struct(">hi")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_INT32: Final = Struct(">ihi")
 _new: Final = object.__new__
 
 
@@ -37,78 +52,84 @@ class ListGroupsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version >= 4:
-                write_length(out, len(item.states_filter))
-                for text in item.states_filter:
-                    write_compact_string(out, text)
-            elif item.states_filter:
+                n = len(self.states_filter) + 1
+            if version >= 4:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif self.states_filter:
                 raise not_in_version("states_filter", version)
+            if version >= 4:
+                write_compact_strings(out, self.states_filter)
             if version >= 5:
-                write_length(out, len(item.types_filter))
-                for text in item.types_filter:
-                    write_compact_string(out, text)
-            elif item.types_filter:
+                n = len(self.types_filter) + 1
+            if version >= 5:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif self.types_filter:
                 raise not_in_version("types_filter", version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 3:
-                out.append(0)
+            if version >= 5:
+                write_compact_strings(out, self.types_filter)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.states_filter = []
             if version >= 4:
-                item.states_filter, at = read_compact_strings(data, at, n)
-            else:
-                item.states_filter = []
+                message.states_filter, at = read_compact_strings(data, at, n)
             if version >= 5:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.types_filter = []
             if version >= 5:
-                item.types_filter, at = read_compact_strings(data, at, n)
-            else:
-                item.types_filter = []
+                message.types_filter, at = read_compact_strings(data, at, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -134,130 +155,130 @@ class ListGroupsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 1:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            else:
-                out += _S_INT16.pack(item.error_code)
+            n = len(self.groups) + 1
             if version >= 3:
-                write_length(out, len(item.groups))
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+                else:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_uvarint(out, n)
+            elif version >= 1:
+                out += _INT32_INT16_INT32.pack(self.throttle_time_ms, self.error_code, n - 1)
             else:
-                out += _S_INT32.pack(len(item.groups))
-            _write_listed_group(out, item.groups, version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 3:
-                out.append(0)
+                out += _INT16_INT32.pack(self.error_code, n - 1)
+            _write_listed_group(out, self.groups, version)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 3:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
+                at += 6
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 1:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_INT32.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_INT32.unpack_from(data, at)
                 at += 10
             else:
-                item.error_code, n = _S_INT16_INT32.unpack_from(data, at)
+                message.error_code, n = _INT16_INT32.unpack_from(data, at)
                 at += 6
-                item.throttle_time_ms = 0
+                message.throttle_time_ms = 0
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.groups, at = _read_listed_group(data, at, version, n)
+            message.groups, at = _read_listed_group(data, at, version, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_listed_group(data: bytes, at: int, version: int, count: int) -> tuple[list[ListedGroup], int]:
+def _read_listed_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ListedGroup], int]:
     items: list[ListedGroup] = []
     for _ in range(count):
         item = _new(ListedGroup)
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.group_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 3:
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            (n,) = _S_INT16.unpack_from(data, at)
-            at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.protocol_type = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 4:
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            pass
-        if version >= 4:
             if n < 0:
                 raise null_refused()
+            item.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_state = data[at - n : at].decode("utf-8", LENIENT)
+        if version >= 3:
+            n = data[at]
+            if 0 < n < 128:
+                item.protocol_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.protocol_type, at = read_compact_string(data, at)
+        else:
+            (n,) = _INT16.unpack_from(data, at)
+            at += 2
+            if n < 0:
+                raise null_refused()
+            item.protocol_type = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
+        if version >= 4:
+            n = data[at]
+            if 0 < n < 128:
+                item.group_state = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.group_state, at = read_compact_string(data, at)
         else:
             item.group_state = ""
         if version >= 5:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.group_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-        else:
-            pass
-        if version >= 5:
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_type = data[at - n : at].decode("utf-8", LENIENT)
+                item.group_type, at = read_compact_string(data, at)
         else:
             item.group_type = ""
         if version >= 3:
@@ -274,24 +295,53 @@ def _read_listed_group(data: bytes, at: int, version: int, count: int) -> tuple[
 
 def _write_listed_group(out: bytearray, items: Iterable[ListedGroup], version: int) -> None:
     for item in items:
+        raw = item.group_id.encode()
+        n = len(raw) + 1
         if version >= 3:
-            write_compact_string(out, item.group_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.group_id)
+            out += _INT16.pack(n - 1)
+        out += raw
+        raw = item.protocol_type.encode()
+        n = len(raw) + 1
         if version >= 3:
-            write_compact_string(out, item.protocol_type)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.protocol_type)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 4:
-            write_compact_string(out, item.group_state)
+            raw = item.group_state.encode()
+            n = len(raw) + 1
+        if version >= 4:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        if version >= 4:
+            out += raw
         if version >= 5:
-            write_compact_string(out, item.group_type)
-        if item.unknown_tagged_fields:
-            if version < 3:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
+            raw = item.group_type.encode()
+            n = len(raw) + 1
+        if version >= 5:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        if version >= 5:
+            out += raw
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request ListGroupsRequest key=16 versions=0-5 flexible=3+ listeners=broker

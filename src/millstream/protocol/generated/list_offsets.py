@@ -10,24 +10,41 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_INT64: Final = Struct(">iiq")
-_S_2INT32_INT64_BYTE: Final = Struct(">iiqB")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16_2INT64: Final = Struct(">ihqq")
-_S_INT32_INT16_2INT64_INT32: Final = Struct(">ihqqi")
-_S_INT32_INT16_2INT64_INT32_BYTE: Final = Struct(">ihqqiB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT8: Final = Struct(">ib")
-_S_INT32_INT8_BYTE: Final = Struct(">ibB")
-_S_INT32_INT8_INT32: Final = Struct(">ibi")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16_2INT64: Final = Struct(">ihqq")
+_INT32_INT16_2INT64_INT32: Final = Struct(">ihqqi")
+_INT32_INT16_2INT64_INT32_BYTE: Final = Struct(">ihqqiB")
+_INT32_INT16_2INT64_INT32_ZERO: Final = Struct(">ihqqix")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT8: Final = Struct(">ib")
+_INT32_INT8_BYTE: Final = Struct(">ibB")
+_INT32_INT8_INT32: Final = Struct(">ibi")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_INT64: Final = Struct(">iiq")
+_S2INT32_INT64_BYTE: Final = Struct(">iiqB")
+_S2INT32_INT64_ZERO: Final = Struct(">iiqx")
 _new: Final = object.__new__
 
 
@@ -61,77 +78,91 @@ class ListOffsetsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 11:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 2:
-                out += _S_INT32_INT8.pack(item.replica_id, item.isolation_level)
-            else:
-                out += _S_INT32.pack(item.replica_id)
-                if item.isolation_level:
-                    raise not_in_version("isolation_level", version)
+            n = len(self.topics) + 1
             if version >= 6:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_INT8_BYTE.pack(self.replica_id, self.isolation_level, n)
+                else:
+                    out += _INT32_INT8.pack(self.replica_id, self.isolation_level)
+                    write_uvarint(out, n)
+            elif version >= 2:
+                out += _INT32_INT8_INT32.pack(self.replica_id, self.isolation_level, n - 1)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_list_offsets_topic(out, item.topics, version)
+                out += _S2INT32.pack(self.replica_id, n - 1)
+                if self.isolation_level:
+                    raise not_in_version("isolation_level", version)
+            _write_list_offsets_topic(out, self.topics, version)
             if version >= 10:
-                out += _S_INT32.pack(item.timeout_ms)
-            else:
-                pass
-            if item.unknown_tagged_fields:
-                if version < 6:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.timeout_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_ZERO.pack(self.timeout_ms)
             elif version >= 6:
-                out.append(0)
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 11:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 6:
-                item.replica_id, item.isolation_level, n = _S_INT32_INT8_BYTE.unpack_from(data, at)
-                at += 6
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.replica_id,
+                    message.isolation_level,
+                    n,
+                ) = _INT32_INT8_BYTE.unpack_from(data, at)
+                at += 5
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 2:
-                item.replica_id, item.isolation_level, n = _S_INT32_INT8_INT32.unpack_from(data, at)
+                (
+                    message.replica_id,
+                    message.isolation_level,
+                    n,
+                ) = _INT32_INT8_INT32.unpack_from(data, at)
                 at += 9
             else:
-                item.replica_id, n = _S_2INT32.unpack_from(data, at)
+                message.replica_id, n = _S2INT32.unpack_from(data, at)
                 at += 8
-                item.isolation_level = 0
+                message.isolation_level = 0
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_list_offsets_topic(data, at, version, n)
+            message.topics, at = _read_list_offsets_topic(data, at, version, n)
             if version >= 10:
-                item.timeout_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.timeout_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             elif version >= 6:
                 tags = data[at]
                 at += 1
-                item.timeout_ms = 0
+                message.timeout_ms = 0
             else:
+                message.timeout_ms = 0
                 tags = 0
-                item.timeout_ms = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -164,84 +195,99 @@ class ListOffsetsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 11:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 2:
-                out += _S_INT32.pack(item.throttle_time_ms)
-            else:
-                pass
+            n = len(self.topics) + 1
             if version >= 6:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
+            elif version >= 2:
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_list_offsets_topic_response(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 6:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 6:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_list_offsets_topic_response(out, self.topics, version)
+            if version >= 6:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 11:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 6:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 2:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.throttle_time_ms = 0
+                message.throttle_time_ms = 0
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_list_offsets_topic_response(data, at, version, n)
+            message.topics, at = _read_list_offsets_topic_response(data, at, version, n)
             if version >= 6:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_list_offsets_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
+def _read_list_offsets_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ListOffsetsPartition], int]:
     items: list[ListOffsetsPartition] = []
     for _ in range(count):
         item = _new(ListOffsetsPartition)
         if version >= 6:
-            item.partition_index, item.current_leader_epoch, item.timestamp, tags = _S_2INT32_INT64_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.current_leader_epoch,
+                item.timestamp,
+                tags,
+            ) = _S2INT32_INT64_BYTE.unpack_from(data, at)
             at += 17
         elif version >= 4:
-            item.partition_index, item.current_leader_epoch, item.timestamp = _S_2INT32_INT64.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.current_leader_epoch,
+                item.timestamp,
+            ) = _S2INT32_INT64.unpack_from(data, at)
             at += 16
             tags = 0
         else:
-            item.partition_index, item.timestamp = _S_INT32_INT64.unpack_from(data, at)
+            item.partition_index, item.timestamp = _INT32_INT64.unpack_from(data, at)
             at += 12
-            tags = 0
             item.current_leader_epoch = -1
+            tags = 0
         item.unknown_tagged_fields = ()
         if tags:
             item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
@@ -249,48 +295,62 @@ def _read_list_offsets_partition(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_list_offsets_partition(out: bytearray, items: Iterable[ListOffsetsPartition], version: int) -> None:
+def _write_list_offsets_partition(
+    out: bytearray, items: Iterable[ListOffsetsPartition], version: int
+) -> None:
     for item in items:
-        if version >= 4:
-            out += _S_2INT32_INT64.pack(item.partition_index, item.current_leader_epoch, item.timestamp)
-        else:
-            out += _S_INT32_INT64.pack(item.partition_index, item.timestamp)
-        if item.unknown_tagged_fields:
-            if version < 6:
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                out += _S2INT32_INT64.pack(
+                    item.partition_index, item.current_leader_epoch, item.timestamp
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT32_INT64_ZERO.pack(
+                    item.partition_index, item.current_leader_epoch, item.timestamp
+                )
+        elif version >= 4:
+            out += _S2INT32_INT64.pack(
+                item.partition_index, item.current_leader_epoch, item.timestamp
+            )
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
+        else:
+            out += _INT32_INT64.pack(item.partition_index, item.timestamp)
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
 
 
-def _read_list_offsets_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[ListOffsetsTopic], int]:
-    limit = len(data)
+def _read_list_offsets_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ListOffsetsTopic], int]:
     items: list[ListOffsetsTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ListOffsetsTopic)
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 12 <= limit - at:
             raise count_refused(n, limit - at)
@@ -307,41 +367,74 @@ def _read_list_offsets_topic(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_list_offsets_topic(out: bytearray, items: Iterable[ListOffsetsTopic], version: int) -> None:
+def _write_list_offsets_topic(
+    out: bytearray, items: Iterable[ListOffsetsTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 6:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 6:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_list_offsets_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 6:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_list_offsets_partition_response(data: bytes, at: int, version: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+def _read_list_offsets_partition_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ListOffsetsPartitionResponse], int]:
     items: list[ListOffsetsPartitionResponse] = []
     for _ in range(count):
         item = _new(ListOffsetsPartitionResponse)
         if version >= 6:
-            item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch, tags = _S_INT32_INT16_2INT64_INT32_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.error_code,
+                item.timestamp,
+                item.offset,
+                item.leader_epoch,
+                tags,
+            ) = _INT32_INT16_2INT64_INT32_BYTE.unpack_from(data, at)
             at += 27
         elif version >= 4:
-            item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch = _S_INT32_INT16_2INT64_INT32.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.error_code,
+                item.timestamp,
+                item.offset,
+                item.leader_epoch,
+            ) = _INT32_INT16_2INT64_INT32.unpack_from(data, at)
             at += 26
             tags = 0
         else:
-            item.partition_index, item.error_code, item.timestamp, item.offset = _S_INT32_INT16_2INT64.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.error_code,
+                item.timestamp,
+                item.offset,
+            ) = _INT32_INT16_2INT64.unpack_from(data, at)
             at += 22
-            tags = 0
             item.leader_epoch = -1
+            tags = 0
         item.unknown_tagged_fields = ()
         if tags:
             item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
@@ -349,50 +442,78 @@ def _read_list_offsets_partition_response(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_list_offsets_partition_response(out: bytearray, items: Iterable[ListOffsetsPartitionResponse], version: int) -> None:
+def _write_list_offsets_partition_response(
+    out: bytearray, items: Iterable[ListOffsetsPartitionResponse], version: int
+) -> None:
     for item in items:
-        if version >= 4:
-            out += _S_INT32_INT16_2INT64_INT32.pack(item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch)
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT16_2INT64_INT32.pack(
+                    item.partition_index,
+                    item.error_code,
+                    item.timestamp,
+                    item.offset,
+                    item.leader_epoch,
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT16_2INT64_INT32_ZERO.pack(
+                    item.partition_index,
+                    item.error_code,
+                    item.timestamp,
+                    item.offset,
+                    item.leader_epoch,
+                )
+        elif version >= 4:
+            out += _INT32_INT16_2INT64_INT32.pack(
+                item.partition_index,
+                item.error_code,
+                item.timestamp,
+                item.offset,
+                item.leader_epoch,
+            )
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
         else:
-            out += _S_INT32_INT16_2INT64.pack(item.partition_index, item.error_code, item.timestamp, item.offset)
+            out += _INT32_INT16_2INT64.pack(
+                item.partition_index, item.error_code, item.timestamp, item.offset
+            )
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
             if item.leader_epoch != -1:
                 raise not_in_version("leader_epoch", version)
-        if item.unknown_tagged_fields:
-            if version < 6:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
 
 
-def _read_list_offsets_topic_response(data: bytes, at: int, version: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
-    limit = len(data)
+def _read_list_offsets_topic_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ListOffsetsTopicResponse], int]:
     items: list[ListOffsetsTopicResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ListOffsetsTopicResponse)
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 22 <= limit - at:
             raise count_refused(n, limit - at)
@@ -409,23 +530,36 @@ def _read_list_offsets_topic_response(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_list_offsets_topic_response(out: bytearray, items: Iterable[ListOffsetsTopicResponse], version: int) -> None:
+def _write_list_offsets_topic_response(
+    out: bytearray, items: Iterable[ListOffsetsTopicResponse], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 6:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 6:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_list_offsets_partition_response(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 6:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request ListOffsetsRequest key=2 versions=1-11 flexible=6+ listeners=broker

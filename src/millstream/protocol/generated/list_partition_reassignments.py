@@ -10,15 +10,31 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_compact_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
@@ -42,17 +58,21 @@ class ListPartitionReassignmentsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.timeout_ms)
-            if item.topics is None:
-                out.append(0)
+            if self.topics is None:
+                n = 0
             else:
-                write_length(out, len(item.topics))
-                _write_list_partition_reassignments_topics(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                n = len(self.topics) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.timeout_ms, n)
+            else:
+                out += _INT32.pack(self.timeout_ms)
+                write_uvarint(out, n)
+            if self.topics is not None:
+                _write_list_partition_reassignments_topics(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -61,34 +81,35 @@ class ListPartitionReassignmentsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.topics = None
+                message.topics = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.topics, at = _read_list_partition_reassignments_topics(data, at, version, n)
+                message.topics, at = _read_list_partition_reassignments_topics(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -122,18 +143,28 @@ class ListPartitionReassignmentsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            write_length(out, len(item.topics))
-            _write_ongoing_topic_reassignment(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_ongoing_topic_reassignment(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -142,65 +173,62 @@ class ListPartitionReassignmentsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.error_message, at = read_compact_string_or_null(data, at)
+            n = data[at]
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_ongoing_topic_reassignment(data, at, version, n)
+            message.topics, at = _read_ongoing_topic_reassignment(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_list_partition_reassignments_topics(data: bytes, at: int, version: int, count: int) -> tuple[list[ListPartitionReassignmentsTopics], int]:
+def _read_list_partition_reassignments_topics(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ListPartitionReassignmentsTopics], int]:
     items: list[ListPartitionReassignmentsTopics] = []
     for _ in range(count):
         item = _new(ListPartitionReassignmentsTopics)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partition_indexes = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partition_indexes, at = read_integers(data, at, n, "i", 4)
+            item.partition_indexes, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -210,42 +238,49 @@ def _read_list_partition_reassignments_topics(data: bytes, at: int, version: int
     return items, at
 
 
-def _write_list_partition_reassignments_topics(out: bytearray, items: Iterable[ListPartitionReassignmentsTopics], version: int) -> None:
+def _write_list_partition_reassignments_topics(
+    out: bytearray, items: Iterable[ListPartitionReassignmentsTopics], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partition_indexes))
-        write_integers(out, item.partition_indexes, "i")
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partition_indexes)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_ongoing_partition_reassignment(data: bytes, at: int, version: int, count: int) -> tuple[list[OngoingPartitionReassignment], int]:
+def _read_ongoing_partition_reassignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OngoingPartitionReassignment], int]:
     items: list[OngoingPartitionReassignment] = []
     for _ in range(count):
         item = _new(OngoingPartitionReassignment)
-        item.partition_index, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        item.partition_index, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 17:
+            item.replicas = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.replicas, at = read_integers(data, at, n, "i", 4)
+            item.replicas, at = read_compact_int32s(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.adding_replicas = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.adding_replicas, at = read_integers(data, at, n, "i", 4)
+            item.adding_replicas, at = read_compact_int32s(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.removing_replicas = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.removing_replicas, at = read_integers(data, at, n, "i", 4)
+            item.removing_replicas, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -255,42 +290,39 @@ def _read_ongoing_partition_reassignment(data: bytes, at: int, version: int, cou
     return items, at
 
 
-def _write_ongoing_partition_reassignment(out: bytearray, items: Iterable[OngoingPartitionReassignment], version: int) -> None:
+def _write_ongoing_partition_reassignment(
+    out: bytearray, items: Iterable[OngoingPartitionReassignment], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
-        write_length(out, len(item.replicas))
-        write_integers(out, item.replicas, "i")
-        write_length(out, len(item.adding_replicas))
-        write_integers(out, item.adding_replicas, "i")
-        write_length(out, len(item.removing_replicas))
-        write_integers(out, item.removing_replicas, "i")
+        out += _INT32.pack(item.partition_index)
+        write_compact_int32s(out, item.replicas)
+        write_compact_int32s(out, item.adding_replicas)
+        write_compact_int32s(out, item.removing_replicas)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_ongoing_topic_reassignment(data: bytes, at: int, version: int, count: int) -> tuple[list[OngoingTopicReassignment], int]:
-    limit = len(data)
+def _read_ongoing_topic_reassignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OngoingTopicReassignment], int]:
     items: list[OngoingTopicReassignment] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OngoingTopicReassignment)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_ongoing_partition_reassignment(data, at, version, n)
@@ -303,10 +335,22 @@ def _read_ongoing_topic_reassignment(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_ongoing_topic_reassignment(out: bytearray, items: Iterable[OngoingTopicReassignment], version: int) -> None:
+def _write_ongoing_topic_reassignment(
+    out: bytearray, items: Iterable[OngoingTopicReassignment], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_ongoing_partition_reassignment(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -10,16 +10,33 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_compact_strings,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT64: Final = Struct(">q")
-_S_INT64_BYTE: Final = Struct(">qB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT64: Final = Struct(">q")
+_INT64_BYTE: Final = Struct(">qB")
 _new: Final = object.__new__
 
 
@@ -38,28 +55,46 @@ class ListTransactionsRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.state_filters))
-            for text in item.state_filters:
-                write_compact_string(out, text)
-            write_length(out, len(item.producer_id_filters))
-            write_integers(out, item.producer_id_filters, "q")
-            if version >= 1:
-                out += _S_INT64.pack(item.duration_filter)
+            n = len(self.state_filters) + 1
+            if n < 128:
+                out.append(n)
             else:
-                if item.duration_filter != -1:
-                    raise not_in_version("duration_filter", version)
+                write_uvarint(out, n)
+            write_compact_strings(out, self.state_filters)
+            n = len(self.producer_id_filters) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            write_integers(out, self.producer_id_filters, "q")
             if version >= 2:
-                if item.transactional_id_pattern is None:
-                    out.append(0)
+                if self.transactional_id_pattern is None:
+                    raw = b""
+                    n = 0
                 else:
-                    write_compact_string(out, item.transactional_id_pattern)
-            elif item.transactional_id_pattern is not None:
-                raise not_in_version("transactional_id_pattern", version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                    raw = self.transactional_id_pattern.encode()
+                    n = len(raw) + 1
+            if version >= 2:
+                if n < 128:
+                    out += _INT64_BYTE.pack(self.duration_filter, n)
+                else:
+                    out += _INT64.pack(self.duration_filter)
+                    write_string_length(out, n)
+            elif version >= 1:
+                out += _INT64.pack(self.duration_filter)
+                if self.transactional_id_pattern is not None:
+                    raise not_in_version("transactional_id_pattern", version)
+            else:
+                if self.duration_filter != -1:
+                    raise not_in_version("duration_filter", version)
+                if self.transactional_id_pattern is not None:
+                    raise not_in_version("transactional_id_pattern", version)
+            if version >= 2:
+                out += raw
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -68,56 +103,51 @@ class ListTransactionsRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            item.state_filters, at = read_compact_strings(data, at, n)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.state_filters, at = read_compact_strings(data, at, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            item.producer_id_filters, at = read_integers(data, at, n, "q", 8)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.producer_id_filters, at = read_integers(data, at, n, "q", 8)
             if version >= 2:
-                item.duration_filter, n = _S_INT64_BYTE.unpack_from(data, at)
-                at += 9
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 1:
-                (item.duration_filter,) = _S_INT64.unpack_from(data, at)
+                message.duration_filter, n = _INT64_BYTE.unpack_from(data, at)
                 at += 8
-            else:
-                item.duration_filter = -1
-            if version >= 2:
-                if n < 0:
-                    item.transactional_id_pattern = None
-                else:
+                if 0 < n < 128:
+                    message.transactional_id_pattern = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.transactional_id_pattern = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.transactional_id_pattern, at = read_compact_string_or_null(data, at)
+            elif version >= 1:
+                (message.duration_filter,) = _INT64.unpack_from(data, at)
+                at += 8
+                message.transactional_id_pattern = None
             else:
-                item.transactional_id_pattern = None
+                message.duration_filter = -1
+                message.transactional_id_pattern = None
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -143,17 +173,23 @@ class ListTransactionsResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            write_length(out, len(item.unknown_state_filters))
-            for text in item.unknown_state_filters:
-                write_compact_string(out, text)
-            write_length(out, len(item.transaction_states))
-            _write_transaction_state(out, item.transaction_states, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.unknown_state_filters) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_uvarint(out, n)
+            write_compact_strings(out, self.unknown_state_filters)
+            n = len(self.transaction_states) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_transaction_state(out, self.transaction_states, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -162,64 +198,64 @@ class ListTransactionsResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if n < 128:
                 n -= 1
-            item.unknown_state_filters, at = read_compact_strings(data, at, n)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.unknown_state_filters, at = read_compact_strings(data, at, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 11 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.transaction_states, at = _read_transaction_state(data, at, version, n)
+            message.transaction_states, at = _read_transaction_state(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_transaction_state(data: bytes, at: int, version: int, count: int) -> tuple[list[TransactionState], int]:
+def _read_transaction_state(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TransactionState], int]:
     items: list[TransactionState] = []
     for _ in range(count):
         item = _new(TransactionState)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
-        item.producer_id, n = _S_INT64_BYTE.unpack_from(data, at)
-        at += 9
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+            item.transactional_id, at = read_compact_string(data, at)
+        item.producer_id, n = _INT64_BYTE.unpack_from(data, at)
+        at += 8
+        if 0 < n < 128:
+            item.transaction_state = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.transaction_state = data[at - n : at].decode("utf-8", LENIENT)
+            item.transaction_state, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -229,11 +265,25 @@ def _read_transaction_state(data: bytes, at: int, version: int, count: int) -> t
     return items, at
 
 
-def _write_transaction_state(out: bytearray, items: Iterable[TransactionState], version: int) -> None:
+def _write_transaction_state(
+    out: bytearray, items: Iterable[TransactionState], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.transactional_id)
-        out += _S_INT64.pack(item.producer_id)
-        write_compact_string(out, item.transaction_state)
+        raw = item.transactional_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.transaction_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT64_BYTE.pack(item.producer_id, n)
+        else:
+            out += _INT64.pack(item.producer_id)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

@@ -11,33 +11,58 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, not_in_version, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2BOOL: Final = Struct(">??")
-_S_2BOOL_BYTE: Final = Struct(">??B")
-_S_2INT16: Final = Struct(">hh")
-_S_2INT32: Final = Struct(">ii")
-_S_3BOOL: Final = Struct(">???")
-_S_3BOOL_BYTE: Final = Struct(">???B")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_BOOL_INT32: Final = Struct(">?i")
-_S_INT16: Final = Struct(">h")
-_S_INT16_2INT32: Final = Struct(">hii")
-_S_INT16_3INT32: Final = Struct(">hiii")
-_S_INT16_3INT32_BYTE: Final = Struct(">hiiiB")
-_S_INT16_4INT32: Final = Struct(">hiiii")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BOOL: Final = Struct(">16s?")
-_S_UUID_BOOL_BYTE: Final = Struct(">16s?B")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_INT32: Final = Struct(">?i")
+_INT16: Final = Struct(">h")
+_INT16_2INT32: Final = Struct(">hii")
+_INT16_3INT32: Final = Struct(">hiii")
+_INT16_3INT32_BYTE: Final = Struct(">hiiiB")
+_INT16_4INT32: Final = Struct(">hiiii")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_ZERO: Final = Struct(">hx")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_ZERO: Final = Struct(">ix")
+_S2BOOL: Final = Struct(">??")
+_S2BOOL_BYTE: Final = Struct(">??B")
+_S2BOOL_ZERO: Final = Struct(">??x")
+_S2INT16: Final = Struct(">hh")
+_S2INT32: Final = Struct(">ii")
+_S3BOOL: Final = Struct(">???")
+_S3BOOL_BYTE: Final = Struct(">???B")
+_S3BOOL_ZERO: Final = Struct(">???x")
+_UUID: Final = Struct(">16s")
+_UUID_BOOL: Final = Struct(">16s?")
+_UUID_BOOL_BYTE: Final = Struct(">16s?B")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -63,107 +88,147 @@ class MetadataRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 13:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.topics is None:
+            if self.topics is None:
                 if not (version >= 1):
                     raise must_not_be_null("topics", version)
-                if version >= 9:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff\xff\xff"
+                n = 0
             else:
-                if version >= 9:
-                    write_length(out, len(item.topics))
+                n = len(self.topics) + 1
+            if version >= 9:
+                if n < 128:
+                    out.append(n)
                 else:
-                    out += _S_INT32.pack(len(item.topics))
-                _write_metadata_request_topic(out, item.topics, version)
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            if self.topics is not None:
+                _write_metadata_request_topic(out, self.topics, version)
             if version >= 11:
-                out += _S_2BOOL.pack(item.allow_auto_topic_creation, item.include_topic_authorized_operations)
-                if item.include_cluster_authorized_operations:
+                if self.unknown_tagged_fields:
+                    out += _S2BOOL.pack(
+                        self.allow_auto_topic_creation, self.include_topic_authorized_operations
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _S2BOOL_ZERO.pack(
+                        self.allow_auto_topic_creation, self.include_topic_authorized_operations
+                    )
+                if self.include_cluster_authorized_operations:
                     raise not_in_version("include_cluster_authorized_operations", version)
+            elif version >= 9:
+                if self.unknown_tagged_fields:
+                    out += _S3BOOL.pack(
+                        self.allow_auto_topic_creation,
+                        self.include_cluster_authorized_operations,
+                        self.include_topic_authorized_operations,
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _S3BOOL_ZERO.pack(
+                        self.allow_auto_topic_creation,
+                        self.include_cluster_authorized_operations,
+                        self.include_topic_authorized_operations,
+                    )
             elif version >= 8:
-                out += _S_3BOOL.pack(item.allow_auto_topic_creation, item.include_cluster_authorized_operations, item.include_topic_authorized_operations)
+                out += _S3BOOL.pack(
+                    self.allow_auto_topic_creation,
+                    self.include_cluster_authorized_operations,
+                    self.include_topic_authorized_operations,
+                )
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
             elif version >= 4:
-                out += _S_BOOL.pack(item.allow_auto_topic_creation)
-                if item.include_cluster_authorized_operations:
+                out += _BOOL.pack(self.allow_auto_topic_creation)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+                if self.include_cluster_authorized_operations:
                     raise not_in_version("include_cluster_authorized_operations", version)
-                if item.include_topic_authorized_operations:
+                if self.include_topic_authorized_operations:
                     raise not_in_version("include_topic_authorized_operations", version)
             else:
-                if not item.allow_auto_topic_creation:
-                    raise not_in_version("allow_auto_topic_creation", version)
-                if item.include_cluster_authorized_operations:
-                    raise not_in_version("include_cluster_authorized_operations", version)
-                if item.include_topic_authorized_operations:
-                    raise not_in_version("include_topic_authorized_operations", version)
-            if item.unknown_tagged_fields:
-                if version < 9:
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 9:
-                out.append(0)
+                if not self.allow_auto_topic_creation:
+                    raise not_in_version("allow_auto_topic_creation", version)
+                if self.include_cluster_authorized_operations:
+                    raise not_in_version("include_cluster_authorized_operations", version)
+                if self.include_topic_authorized_operations:
+                    raise not_in_version("include_topic_authorized_operations", version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 13:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 9:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
                 if not (version >= 1):
                     raise null_refused()
-                item.topics = None
+                message.topics = None
             else:
                 if not 0 <= n * 2 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.topics, at = _read_metadata_request_topic(data, at, version, n)
+                message.topics, at = _read_metadata_request_topic(data, at, version, n)
             if version >= 11:
-                item.allow_auto_topic_creation, item.include_topic_authorized_operations, tags = _S_2BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.allow_auto_topic_creation,
+                    message.include_topic_authorized_operations,
+                    tags,
+                ) = _S2BOOL_BYTE.unpack_from(data, at)
                 at += 3
-                item.include_cluster_authorized_operations = False
+                message.include_cluster_authorized_operations = False
             elif version >= 9:
-                item.allow_auto_topic_creation, item.include_cluster_authorized_operations, item.include_topic_authorized_operations, tags = _S_3BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.allow_auto_topic_creation,
+                    message.include_cluster_authorized_operations,
+                    message.include_topic_authorized_operations,
+                    tags,
+                ) = _S3BOOL_BYTE.unpack_from(data, at)
                 at += 4
             elif version >= 8:
-                item.allow_auto_topic_creation, item.include_cluster_authorized_operations, item.include_topic_authorized_operations = _S_3BOOL.unpack_from(data, at)
+                (
+                    message.allow_auto_topic_creation,
+                    message.include_cluster_authorized_operations,
+                    message.include_topic_authorized_operations,
+                ) = _S3BOOL.unpack_from(data, at)
                 at += 3
                 tags = 0
             elif version >= 4:
-                (item.allow_auto_topic_creation,) = _S_BOOL.unpack_from(data, at)
+                (message.allow_auto_topic_creation,) = _BOOL.unpack_from(data, at)
                 at += 1
+                message.include_cluster_authorized_operations = False
+                message.include_topic_authorized_operations = False
                 tags = 0
-                item.include_cluster_authorized_operations = False
-                item.include_topic_authorized_operations = False
             else:
+                message.allow_auto_topic_creation = True
+                message.include_cluster_authorized_operations = False
+                message.include_topic_authorized_operations = False
                 tags = 0
-                item.allow_auto_topic_creation = True
-                item.include_cluster_authorized_operations = False
-                item.include_topic_authorized_operations = False
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -216,184 +281,211 @@ class MetadataResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 13:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 3:
-                out += _S_INT32.pack(item.throttle_time_ms)
-            else:
-                pass
+            n = len(self.brokers) + 1
             if version >= 9:
-                write_length(out, len(item.brokers))
-            else:
-                out += _S_INT32.pack(len(item.brokers))
-            _write_metadata_response_broker(out, item.brokers, version)
-            if version >= 2:
-                if item.cluster_id is None:
-                    if version >= 9:
-                        out.append(0)
-                    else:
-                        out += b"\xff\xff"
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
                 else:
-                    if version >= 9:
-                        write_compact_string(out, item.cluster_id)
-                    else:
-                        write_string(out, item.cluster_id)
-            if version >= 1:
-                out += _S_INT32.pack(item.controller_id)
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
+            elif version >= 3:
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
             else:
-                pass
+                out += _INT32.pack(n - 1)
+            _write_metadata_response_broker(out, self.brokers, version)
+            if version >= 2:
+                if self.cluster_id is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.cluster_id.encode()
+                    n = len(raw) + 1
             if version >= 9:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif version >= 2:
+                out += _INT16.pack(n - 1)
+            if version >= 2:
+                out += raw
+            n = len(self.topics) + 1
+            if version >= 9:
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.controller_id, n)
+                else:
+                    out += _INT32.pack(self.controller_id)
+                    write_uvarint(out, n)
+            elif version >= 1:
+                out += _S2INT32.pack(self.controller_id, n - 1)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_metadata_response_topic(out, item.topics, version)
+                out += _INT32.pack(n - 1)
+            _write_metadata_response_topic(out, self.topics, version)
             if version >= 13:
-                out += _S_INT16.pack(item.error_code)
-                if item.cluster_authorized_operations != -2147483648:
+                if self.unknown_tagged_fields:
+                    out += _INT16.pack(self.error_code)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT16_ZERO.pack(self.error_code)
+                if self.cluster_authorized_operations != -2147483648:
                     raise not_in_version("cluster_authorized_operations", version)
             elif version >= 11:
-                if item.cluster_authorized_operations != -2147483648:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+                if self.cluster_authorized_operations != -2147483648:
                     raise not_in_version("cluster_authorized_operations", version)
-            elif version >= 8:
-                out += _S_INT32.pack(item.cluster_authorized_operations)
-            else:
-                if item.cluster_authorized_operations != -2147483648:
-                    raise not_in_version("cluster_authorized_operations", version)
-            if item.unknown_tagged_fields:
-                if version < 9:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
             elif version >= 9:
-                out.append(0)
+                if self.unknown_tagged_fields:
+                    out += _INT32.pack(self.cluster_authorized_operations)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT32_ZERO.pack(self.cluster_authorized_operations)
+            elif version >= 8:
+                out += _INT32.pack(self.cluster_authorized_operations)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+            else:
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+                if self.cluster_authorized_operations != -2147483648:
+                    raise not_in_version("cluster_authorized_operations", version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 13:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 9:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 3:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.throttle_time_ms = 0
+                message.throttle_time_ms = 0
             if not 0 <= n * 10 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.brokers, at = _read_metadata_response_broker(data, at, version, n)
+            message.brokers, at = _read_metadata_response_broker(data, at, version, n)
             if version >= 9:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 2:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            else:
-                pass
-            if version >= 2:
-                if n < 0:
-                    item.cluster_id = None
-                else:
+                if 0 < n < 128:
+                    message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.cluster_id = None
-            if version >= 9:
-                item.controller_id, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
                 else:
+                    message.cluster_id, at = read_compact_string_or_null(data, at)
+            elif version >= 2:
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    message.cluster_id = None
+                else:
+                    message.cluster_id = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
+            else:
+                message.cluster_id = None
+            if version >= 9:
+                message.controller_id, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 1:
-                item.controller_id, n = _S_2INT32.unpack_from(data, at)
+                message.controller_id, n = _S2INT32.unpack_from(data, at)
                 at += 8
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.controller_id = -1
+                message.controller_id = -1
             if not 0 <= n * 8 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_metadata_response_topic(data, at, version, n)
+            message.topics, at = _read_metadata_response_topic(data, at, version, n)
             if version >= 13:
-                item.error_code, tags = _S_INT16_BYTE.unpack_from(data, at)
+                message.error_code, tags = _INT16_BYTE.unpack_from(data, at)
                 at += 3
-                item.cluster_authorized_operations = -2147483648
+                message.cluster_authorized_operations = -2147483648
             elif version >= 11:
                 tags = data[at]
                 at += 1
-                item.cluster_authorized_operations = -2147483648
-                item.error_code = 0
+                message.cluster_authorized_operations = -2147483648
+                message.error_code = 0
             elif version >= 9:
-                item.cluster_authorized_operations, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.cluster_authorized_operations, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
-                item.error_code = 0
+                message.error_code = 0
             elif version >= 8:
-                (item.cluster_authorized_operations,) = _S_INT32.unpack_from(data, at)
+                (message.cluster_authorized_operations,) = _INT32.unpack_from(data, at)
                 at += 4
+                message.error_code = 0
                 tags = 0
-                item.error_code = 0
             else:
+                message.cluster_authorized_operations = -2147483648
+                message.error_code = 0
                 tags = 0
-                item.cluster_authorized_operations = -2147483648
-                item.error_code = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_metadata_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
+def _read_metadata_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[MetadataRequestTopic], int]:
     items: list[MetadataRequestTopic] = []
     for _ in range(count):
         item = _new(MetadataRequestTopic)
         if version >= 10:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string_or_null(data, at)
         elif version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                if version >= 10:
+                    item.name, at = read_compact_string_or_null(data, at)
+                else:
+                    item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             item.topic_id = ZERO_UUID
-        if n < 0:
-            if not (version >= 10):
-                raise null_refused()
-            item.name = None
-        else:
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                if not (version >= 10):
+                    raise null_refused()
+                item.name = None
+            else:
+                item.name = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 9:
             tags = data[at]
             at += 1
@@ -406,70 +498,81 @@ def _read_metadata_request_topic(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_metadata_request_topic(out: bytearray, items: Iterable[MetadataRequestTopic], version: int) -> None:
+def _write_metadata_request_topic(
+    out: bytearray, items: Iterable[MetadataRequestTopic], version: int
+) -> None:
     for item in items:
-        if version >= 10:
-            out += _S_UUID.pack(item.topic_id)
-        else:
-            pass
         if item.name is None:
             if not (version >= 10):
                 raise must_not_be_null("name", version)
-            if version >= 9:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 9:
-                write_compact_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
+        if version >= 10:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
             else:
-                write_string(out, item.name)
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
+                out += _UUID.pack(item.topic_id)
+                write_string_length(out, n)
         elif version >= 9:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        out += raw
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_metadata_response_broker(data: bytes, at: int, version: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
+def _read_metadata_response_broker(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[MetadataResponseBroker], int]:
     items: list[MetadataResponseBroker] = []
     for _ in range(count):
         item = _new(MetadataResponseBroker)
         if version >= 9:
-            item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            item.node_id, n = _S_INT32_INT16.unpack_from(data, at)
-            at += 6
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 9:
-            item.port, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        elif version >= 1:
-            item.port, n = _S_INT32_INT16.unpack_from(data, at)
-            at += 6
-        else:
-            (item.port,) = _S_INT32.unpack_from(data, at)
+            item.node_id, n = _INT32_BYTE.unpack_from(data, at)
             at += 4
-        if version >= 1:
+            if 0 < n < 128:
+                item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.host, at = read_compact_string(data, at)
+        else:
+            item.node_id, n = _INT32_INT16.unpack_from(data, at)
+            at += 6
+            if n < 0:
+                raise null_refused()
+            item.host = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
+        if version >= 9:
+            item.port, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if 0 < n < 128:
+                item.rack = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                item.rack, at = read_compact_string_or_null(data, at)
+        elif version >= 1:
+            item.port, n = _INT32_INT16.unpack_from(data, at)
+            at += 6
             if n < 0:
                 item.rack = None
             else:
+                item.rack = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack = data[at - n : at].decode("utf-8", LENIENT)
         else:
+            (item.port,) = _INT32.unpack_from(data, at)
+            at += 4
             item.rack = None
         if version >= 9:
             tags = data[at]
@@ -483,76 +586,110 @@ def _read_metadata_response_broker(data: bytes, at: int, version: int, count: in
     return items, at
 
 
-def _write_metadata_response_broker(out: bytearray, items: Iterable[MetadataResponseBroker], version: int) -> None:
+def _write_metadata_response_broker(
+    out: bytearray, items: Iterable[MetadataResponseBroker], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
+        raw = item.host.encode()
+        n = len(raw) + 1
         if version >= 9:
-            write_compact_string(out, item.host)
+            if n < 128:
+                out += _INT32_BYTE.pack(item.node_id, n)
+            else:
+                out += _INT32.pack(item.node_id)
+                write_string_length(out, n)
         else:
-            write_string(out, item.host)
-        out += _S_INT32.pack(item.port)
+            out += _INT32_INT16.pack(item.node_id, n - 1)
+        out += raw
         if version >= 1:
             if item.rack is None:
-                if version >= 9:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                raw = b""
+                n = 0
             else:
-                if version >= 9:
-                    write_compact_string(out, item.rack)
-                else:
-                    write_string(out, item.rack)
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 9:
-            out.append(0)
+                raw = item.rack.encode()
+                n = len(raw) + 1
+        if version >= 9:
+            if n < 128:
+                out += _INT32_BYTE.pack(item.port, n)
+            else:
+                out += _INT32.pack(item.port)
+                write_string_length(out, n)
+        elif version >= 1:
+            out += _INT32_INT16.pack(item.port, n - 1)
+        else:
+            out += _INT32.pack(item.port)
+        if version >= 1:
+            out += raw
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_metadata_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
+def _read_metadata_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[MetadataResponsePartition], int]:
     items: list[MetadataResponsePartition] = []
     for _ in range(count):
         item = _new(MetadataResponsePartition)
         if version >= 9:
-            item.error_code, item.partition_index, item.leader_id, item.leader_epoch, n = _S_INT16_3INT32_BYTE.unpack_from(data, at)
-            at += 15
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            (
+                item.error_code,
+                item.partition_index,
+                item.leader_id,
+                item.leader_epoch,
+                n,
+            ) = _INT16_3INT32_BYTE.unpack_from(data, at)
+            at += 14
+            if 0 < n < 17:
+                item.replica_nodes = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.replica_nodes, at = read_compact_int32s(data, at)
         elif version >= 7:
-            item.error_code, item.partition_index, item.leader_id, item.leader_epoch, n = _S_INT16_4INT32.unpack_from(data, at)
+            (
+                item.error_code,
+                item.partition_index,
+                item.leader_id,
+                item.leader_epoch,
+                n,
+            ) = _INT16_4INT32.unpack_from(data, at)
             at += 18
+            item.replica_nodes, at = read_integers(data, at, n, "i", 4)
         else:
-            item.error_code, item.partition_index, item.leader_id, n = _S_INT16_3INT32.unpack_from(data, at)
+            (
+                item.error_code,
+                item.partition_index,
+                item.leader_id,
+                n,
+            ) = _INT16_3INT32.unpack_from(data, at)
             at += 14
             item.leader_epoch = -1
-        item.replica_nodes, at = read_integers(data, at, n, "i", 4)
+            item.replica_nodes, at = read_integers(data, at, n, "i", 4)
         if version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.isr_nodes = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.isr_nodes, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.isr_nodes, at = read_integers(data, at, n, "i", 4)
+            item.isr_nodes, at = read_integers(data, at, n, "i", 4)
         if version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.offline_replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.offline_replicas, at = read_compact_int32s(data, at)
         elif version >= 5:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        else:
-            pass
-        if version >= 5:
             item.offline_replicas, at = read_integers(data, at, n, "i", 4)
         else:
             item.offline_replicas = []
@@ -568,79 +705,93 @@ def _read_metadata_response_partition(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_metadata_response_partition(out: bytearray, items: Iterable[MetadataResponsePartition], version: int) -> None:
+def _write_metadata_response_partition(
+    out: bytearray, items: Iterable[MetadataResponsePartition], version: int
+) -> None:
     for item in items:
-        if version >= 7:
-            out += _S_INT16_3INT32.pack(item.error_code, item.partition_index, item.leader_id, item.leader_epoch)
-        else:
-            out += _S_INT16_2INT32.pack(item.error_code, item.partition_index, item.leader_id)
         if version >= 9:
-            write_length(out, len(item.replica_nodes))
+            out += _INT16_3INT32.pack(
+                item.error_code, item.partition_index, item.leader_id, item.leader_epoch
+            )
+        elif version >= 7:
+            out += _INT16_3INT32.pack(
+                item.error_code, item.partition_index, item.leader_id, item.leader_epoch
+            )
         else:
-            out += _S_INT32.pack(len(item.replica_nodes))
-        write_integers(out, item.replica_nodes, "i")
+            out += _INT16_2INT32.pack(item.error_code, item.partition_index, item.leader_id)
         if version >= 9:
-            write_length(out, len(item.isr_nodes))
+            write_compact_int32s(out, item.replica_nodes)
         else:
-            out += _S_INT32.pack(len(item.isr_nodes))
-        write_integers(out, item.isr_nodes, "i")
+            write_int32s(out, item.replica_nodes)
+        if version >= 9:
+            write_compact_int32s(out, item.isr_nodes)
+        else:
+            write_int32s(out, item.isr_nodes)
         if version >= 5:
             if version >= 9:
-                write_length(out, len(item.offline_replicas))
+                write_compact_int32s(out, item.offline_replicas)
             else:
-                out += _S_INT32.pack(len(item.offline_replicas))
-            write_integers(out, item.offline_replicas, "i")
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 9:
-            out.append(0)
+                write_int32s(out, item.offline_replicas)
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_metadata_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
-    limit = len(data)
+def _read_metadata_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[MetadataResponseTopic], int]:
     items: list[MetadataResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(MetadataResponseTopic)
         if version >= 9:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            item.error_code, n = _S_2INT16.unpack_from(data, at)
-            at += 4
-        if n < 0:
-            if not (version >= 12):
-                raise null_refused()
-            item.name = None
-        else:
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        if version >= 10:
-            item.topic_id, item.is_internal, n = _S_UUID_BOOL_BYTE.unpack_from(data, at)
-            at += 18
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
-        elif version >= 9:
-            item.is_internal, n = _S_BOOL_BYTE.unpack_from(data, at)
+            item.error_code, n = _INT16_BYTE.unpack_from(data, at)
             at += 2
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
+                if version >= 12:
+                    item.name, at = read_compact_string_or_null(data, at)
+                else:
+                    item.name, at = read_compact_string(data, at)
+        else:
+            item.error_code, n = _S2INT16.unpack_from(data, at)
+            at += 4
+            if n < 0:
+                if not (version >= 12):
+                    raise null_refused()
+                item.name = None
+            else:
+                item.name = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+        if version >= 10:
+            item.topic_id, item.is_internal, n = _UUID_BOOL_BYTE.unpack_from(data, at)
+            at += 17
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
+        elif version >= 9:
+            item.is_internal, n = _BOOL_BYTE.unpack_from(data, at)
+            at += 1
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 1:
-            item.is_internal, n = _S_BOOL_INT32.unpack_from(data, at)
+            item.is_internal, n = _BOOL_INT32.unpack_from(data, at)
             at += 5
             item.topic_id = ZERO_UUID
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
             item.is_internal = False
@@ -648,15 +799,15 @@ def _read_metadata_response_topic(data: bytes, at: int, version: int, count: int
             raise count_refused(n, limit - at)
         item.partitions, at = _read_metadata_response_partition(data, at, version, n)
         if version >= 9:
-            item.topic_authorized_operations, tags = _S_INT32_BYTE.unpack_from(data, at)
+            item.topic_authorized_operations, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
         elif version >= 8:
-            (item.topic_authorized_operations,) = _S_INT32.unpack_from(data, at)
+            (item.topic_authorized_operations,) = _INT32.unpack_from(data, at)
             at += 4
             tags = 0
         else:
-            tags = 0
             item.topic_authorized_operations = -2147483648
+            tags = 0
         item.unknown_tagged_fields = ()
         if tags:
             item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
@@ -664,43 +815,60 @@ def _read_metadata_response_topic(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_metadata_response_topic(out: bytearray, items: Iterable[MetadataResponseTopic], version: int) -> None:
+def _write_metadata_response_topic(
+    out: bytearray, items: Iterable[MetadataResponseTopic], version: int
+) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.name is None:
             if not (version >= 12):
                 raise must_not_be_null("name", version)
-            if version >= 9:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 9:
-                write_compact_string(out, item.name)
-            else:
-                write_string(out, item.name)
-        if version >= 10:
-            out += _S_UUID_BOOL.pack(item.topic_id, item.is_internal)
-        elif version >= 1:
-            out += _S_BOOL.pack(item.is_internal)
-        else:
-            pass
+            raw = item.name.encode()
+            n = len(raw) + 1
         if version >= 9:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out += _INT16_BYTE.pack(item.error_code, n)
+            else:
+                out += _INT16.pack(item.error_code)
+                write_string_length(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _S2INT16.pack(item.error_code, n - 1)
+        out += raw
+        n = len(item.partitions) + 1
+        if version >= 10:
+            if n < 128:
+                out += _UUID_BOOL_BYTE.pack(item.topic_id, item.is_internal, n)
+            else:
+                out += _UUID_BOOL.pack(item.topic_id, item.is_internal)
+                write_uvarint(out, n)
+        elif version >= 9:
+            if n < 128:
+                out += _BOOL_BYTE.pack(item.is_internal, n)
+            else:
+                out += _BOOL.pack(item.is_internal)
+                write_uvarint(out, n)
+        elif version >= 1:
+            out += _BOOL_INT32.pack(item.is_internal, n - 1)
+        else:
+            out += _INT32.pack(n - 1)
         _write_metadata_response_partition(out, item.partitions, version)
-        if version >= 8:
-            out += _S_INT32.pack(item.topic_authorized_operations)
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                out += _INT32.pack(item.topic_authorized_operations)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_ZERO.pack(item.topic_authorized_operations)
+        elif version >= 8:
+            out += _INT32.pack(item.topic_authorized_operations)
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
         else:
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
             if item.topic_authorized_operations != -2147483648:
                 raise not_in_version("topic_authorized_operations", version)
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 9:
-            out.append(0)
 
 SCHEMA: Final = """\
 request MetadataRequest key=3 versions=0-13 flexible=9+ listeners=broker

@@ -11,49 +11,94 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings, read_uuids, read_uvarint, tag_refused
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_integers, write_length, write_string, write_uuids
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_int32s_or_null,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+    read_uuids,
+    read_uvarint,
+    tag_refused,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_compact_int32s,
+    write_compact_string,
+    write_compact_strings,
+    write_string_length,
+    write_uuids,
+    write_uvarint,
+)
 
-_S_2BOOL: Final = Struct(">??")
-_S_2BOOL_BYTE: Final = Struct(">??B")
-_S_2INT16: Final = Struct(">hh")
-_S_2INT16_BYTE: Final = Struct(">hhB")
-_S_2INT8: Final = Struct(">bb")
-_S_2INT8_BYTE: Final = Struct(">bbB")
-_S_3INT32: Final = Struct(">iii")
-_S_3INT32_BYTE: Final = Struct(">iiiB")
-_S_3INT64: Final = Struct(">qqq")
-_S_3INT64_BYTE: Final = Struct(">qqqB")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_FLOAT64_BOOL: Final = Struct(">d?")
-_S_FLOAT64_BOOL_BYTE: Final = Struct(">d?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_2INT64: Final = Struct(">iqq")
-_S_INT32_2INT64_BYTE: Final = Struct(">iqqB")
-_S_INT32_BOOL_UUID_INT64: Final = Struct(">i?16sq")
-_S_INT32_BOOL_UUID_INT64_BYTE: Final = Struct(">i?16sqB")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT32_UUID: Final = Struct(">i16s")
-_S_INT32_UUID_BOOL: Final = Struct(">i16s?")
-_S_INT32_UUID_BOOL_BYTE: Final = Struct(">i16s?B")
-_S_INT32_UUID_BYTE: Final = Struct(">i16sB")
-_S_INT32_UUID_INT64: Final = Struct(">i16sq")
-_S_INT32_UUID_INT64_BYTE: Final = Struct(">i16sqB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_UINT16_INT16: Final = Struct(">Hh")
-_S_UINT16_INT16_BYTE: Final = Struct(">HhB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
-_S_UUID_INT8: Final = Struct(">16sb")
-_S_UUID_INT8_BYTE: Final = Struct(">16sbB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_FLOAT64_BOOL: Final = Struct(">d?")
+_FLOAT64_BOOL_BYTE: Final = Struct(">d?B")
+_FLOAT64_BOOL_ZERO: Final = Struct(">d?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_ZERO: Final = Struct(">hx")
+_INT32: Final = Struct(">i")
+_INT32_2INT64: Final = Struct(">iqq")
+_INT32_2INT64_BYTE: Final = Struct(">iqqB")
+_INT32_2INT64_ZERO: Final = Struct(">iqqx")
+_INT32_BOOL_UUID_INT64: Final = Struct(">i?16sq")
+_INT32_BOOL_UUID_INT64_BYTE: Final = Struct(">i?16sqB")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT32_UUID: Final = Struct(">i16s")
+_INT32_UUID_BOOL: Final = Struct(">i16s?")
+_INT32_UUID_BOOL_BYTE: Final = Struct(">i16s?B")
+_INT32_UUID_BYTE: Final = Struct(">i16sB")
+_INT32_UUID_INT64: Final = Struct(">i16sq")
+_INT32_UUID_INT64_BYTE: Final = Struct(">i16sqB")
+_INT32_UUID_ZERO: Final = Struct(">i16sx")
+_INT32_ZERO: Final = Struct(">ix")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_ZERO: Final = Struct(">bx")
+_S2BOOL: Final = Struct(">??")
+_S2BOOL_BYTE: Final = Struct(">??B")
+_S2BOOL_ZERO: Final = Struct(">??x")
+_S2INT16: Final = Struct(">hh")
+_S2INT16_BYTE: Final = Struct(">hhB")
+_S2INT16_ZERO: Final = Struct(">hhx")
+_S2INT8: Final = Struct(">bb")
+_S2INT8_BYTE: Final = Struct(">bbB")
+_S2INT8_ZERO: Final = Struct(">bbx")
+_S3INT32: Final = Struct(">iii")
+_S3INT32_BYTE: Final = Struct(">iiiB")
+_S3INT64: Final = Struct(">qqq")
+_S3INT64_BYTE: Final = Struct(">qqqB")
+_UINT16_INT16: Final = Struct(">Hh")
+_UINT16_INT16_BYTE: Final = Struct(">HhB")
+_UINT16_INT16_ZERO: Final = Struct(">Hhx")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
+_UUID_INT8: Final = Struct(">16sb")
+_UUID_INT8_BYTE: Final = Struct(">16sbB")
+_UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
@@ -96,100 +141,157 @@ class RegisterBrokerRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.end_points) + 1
             if version >= 2:
-                out += _S_INT32_BOOL_UUID_INT64.pack(item.broker_id, item.is_migrating_zk_broker, item.incarnation_id, item.broker_epoch)
+                if n < 128:
+                    out += _INT32_BOOL_UUID_INT64_BYTE.pack(
+                        self.broker_id,
+                        self.is_migrating_zk_broker,
+                        self.incarnation_id,
+                        self.broker_epoch,
+                        n,
+                    )
+                else:
+                    out += _INT32_BOOL_UUID_INT64.pack(
+                        self.broker_id,
+                        self.is_migrating_zk_broker,
+                        self.incarnation_id,
+                        self.broker_epoch,
+                    )
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32_UUID_INT64.pack(item.broker_id, item.incarnation_id, item.broker_epoch)
-                if item.is_migrating_zk_broker:
+                if n < 128:
+                    out += _INT32_UUID_INT64_BYTE.pack(
+                        self.broker_id, self.incarnation_id, self.broker_epoch, n
+                    )
+                else:
+                    out += _INT32_UUID_INT64.pack(
+                        self.broker_id, self.incarnation_id, self.broker_epoch
+                    )
+                    write_uvarint(out, n)
+                if self.is_migrating_zk_broker:
                     raise not_in_version("is_migrating_zk_broker", version)
-            write_length(out, len(item.end_points))
-            _write_broker_endpoint(out, item.end_points, version)
-            write_length(out, len(item.features))
-            _write_broker_feature(out, item.features, version)
-            if item.rack is None:
-                out.append(0)
+            _write_broker_endpoint(out, self.end_points, version)
+            n = len(self.features) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.rack)
+                write_uvarint(out, n)
+            _write_broker_feature(out, self.features, version)
+            if self.rack is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.rack.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
             if version >= 1:
-                out += _S_2BOOL.pack(item.fenced, item.in_controlled_shutdown)
+                if (
+                    self.log_dirs
+                    or self.cordoned_log_dirs is not None
+                    or self.unknown_tagged_fields
+                ):
+                    out += _S2BOOL.pack(self.fenced, self.in_controlled_shutdown)
+                    _write_register_broker_record_tags(out, self, version)
+                else:
+                    out += _S2BOOL_ZERO.pack(self.fenced, self.in_controlled_shutdown)
             else:
-                out += _S_BOOL.pack(item.fenced)
-                if item.in_controlled_shutdown:
+                if (
+                    self.log_dirs
+                    or self.cordoned_log_dirs is not None
+                    or self.unknown_tagged_fields
+                ):
+                    out += _BOOL.pack(self.fenced)
+                    _write_register_broker_record_tags(out, self, version)
+                else:
+                    out += _BOOL_ZERO.pack(self.fenced)
+                if self.in_controlled_shutdown:
                     raise not_in_version("in_controlled_shutdown", version)
-            if item.log_dirs or item.cordoned_log_dirs is not None or item.unknown_tagged_fields:
-                _write_register_broker_record_tags(out, item, version)
-            else:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.broker_id, item.is_migrating_zk_broker, item.incarnation_id, item.broker_epoch, n = _S_INT32_BOOL_UUID_INT64_BYTE.unpack_from(data, at)
-                at += 30
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.broker_id, item.incarnation_id, item.broker_epoch, n = _S_INT32_UUID_INT64_BYTE.unpack_from(data, at)
+                (
+                    message.broker_id,
+                    message.is_migrating_zk_broker,
+                    message.incarnation_id,
+                    message.broker_epoch,
+                    n,
+                ) = _INT32_BOOL_UUID_INT64_BYTE.unpack_from(data, at)
                 at += 29
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
-                item.is_migrating_zk_broker = False
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            else:
+                (
+                    message.broker_id,
+                    message.incarnation_id,
+                    message.broker_epoch,
+                    n,
+                ) = _INT32_UUID_INT64_BYTE.unpack_from(data, at)
+                at += 28
+                message.is_migrating_zk_broker = False
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if not 0 <= n * 7 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.end_points, at = _read_broker_endpoint(data, at, version, n)
+            message.end_points, at = _read_broker_endpoint(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.features, at = _read_broker_feature(data, at, version, n)
+            message.features, at = _read_broker_feature(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.rack = None
-            else:
+            if 0 < n < 128:
+                message.rack = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.rack, at = read_compact_string_or_null(data, at)
             if version >= 1:
-                item.fenced, item.in_controlled_shutdown, tags = _S_2BOOL_BYTE.unpack_from(data, at)
+                (
+                    message.fenced,
+                    message.in_controlled_shutdown,
+                    tags,
+                ) = _S2BOOL_BYTE.unpack_from(data, at)
                 at += 3
             else:
-                item.fenced, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.fenced, tags = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
-                item.in_controlled_shutdown = False
-            item.log_dirs = []
-            item.cordoned_log_dirs = None
-            item.unknown_tagged_fields = ()
+                message.in_controlled_shutdown = False
+            message.log_dirs = []
+            message.cordoned_log_dirs = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_register_broker_record_tags(item, data, at - 1, version)
+                at = _read_register_broker_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -205,36 +307,35 @@ class UnregisterBrokerRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.broker_id, item.broker_epoch)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT64_ZERO.pack(self.broker_id, self.broker_epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, item.broker_epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            message.broker_id, message.broker_epoch, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -250,47 +351,48 @@ class TopicRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.name)
-            out += _S_UUID.pack(item.topic_id)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                out += _UUID.pack(self.topic_id)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _UUID_ZERO.pack(self.topic_id)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-            item.topic_id, tags = _S_UUID_BYTE.unpack_from(data, at)
+                message.name, at = read_compact_string(data, at)
+            message.topic_id, tags = _UUID_BYTE.unpack_from(data, at)
             at += 17
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -317,26 +419,36 @@ class PartitionRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_UUID.pack(item.partition_id, item.topic_id)
-            write_length(out, len(item.replicas))
-            write_integers(out, item.replicas, "i")
-            write_length(out, len(item.isr))
-            write_integers(out, item.isr, "i")
-            write_length(out, len(item.removing_replicas))
-            write_integers(out, item.removing_replicas, "i")
-            write_length(out, len(item.adding_replicas))
-            write_integers(out, item.adding_replicas, "i")
-            out += _S_3INT32.pack(item.leader, item.leader_epoch, item.partition_epoch)
+            out += _INT32_UUID.pack(self.partition_id, self.topic_id)
+            write_compact_int32s(out, self.replicas)
+            write_compact_int32s(out, self.isr)
+            write_compact_int32s(out, self.removing_replicas)
+            write_compact_int32s(out, self.adding_replicas)
             if version >= 1:
-                write_length(out, len(item.directories))
-                write_uuids(out, item.directories)
-            elif item.directories:
-                raise not_in_version("directories", version)
-            if item.leader_recovery_state or item.eligible_leader_replicas is not None or item.last_known_elr is not None or item.unknown_tagged_fields:
-                _write_partition_record_tags(out, item, version)
+                n = len(self.directories) + 1
+            if version >= 1:
+                if n < 128:
+                    out += _S3INT32_BYTE.pack(
+                        self.leader, self.leader_epoch, self.partition_epoch, n
+                    )
+                else:
+                    out += _S3INT32.pack(self.leader, self.leader_epoch, self.partition_epoch)
+                    write_uvarint(out, n)
+            else:
+                out += _S3INT32.pack(self.leader, self.leader_epoch, self.partition_epoch)
+                if self.directories:
+                    raise not_in_version("directories", version)
+            if version >= 1:
+                write_uuids(out, self.directories)
+            if (
+                self.leader_recovery_state
+                or self.eligible_leader_replicas is not None
+                or self.last_known_elr is not None
+                or self.unknown_tagged_fields
+            ):
+                _write_partition_record_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -345,67 +457,73 @@ class PartitionRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.partition_id, item.topic_id, n = _S_INT32_UUID_BYTE.unpack_from(data, at)
-            at += 21
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            message.partition_id, message.topic_id, n = _INT32_UUID_BYTE.unpack_from(data, at)
+            at += 20
+            if 0 < n < 17:
+                message.replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
-            item.replicas, at = read_integers(data, at, n, "i", 4)
+                message.replicas, at = read_compact_int32s(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                message.isr = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
-            item.isr, at = read_integers(data, at, n, "i", 4)
+                message.isr, at = read_compact_int32s(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                message.removing_replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
-            item.removing_replicas, at = read_integers(data, at, n, "i", 4)
+                message.removing_replicas, at = read_compact_int32s(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                message.adding_replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
-            item.adding_replicas, at = read_integers(data, at, n, "i", 4)
+                message.adding_replicas, at = read_compact_int32s(data, at)
             if version >= 1:
-                item.leader, item.leader_epoch, item.partition_epoch, n = _S_3INT32_BYTE.unpack_from(data, at)
-                at += 13
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.leader, item.leader_epoch, item.partition_epoch = _S_3INT32.unpack_from(data, at)
+                (
+                    message.leader,
+                    message.leader_epoch,
+                    message.partition_epoch,
+                    n,
+                ) = _S3INT32_BYTE.unpack_from(data, at)
                 at += 12
-            if version >= 1:
-                item.directories, at = read_uuids(data, at, n)
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.directories = []
+                (
+                    message.leader,
+                    message.leader_epoch,
+                    message.partition_epoch,
+                ) = _S3INT32.unpack_from(data, at)
+                at += 12
+                message.directories = []
+            if version >= 1:
+                message.directories, at = read_uuids(data, at, n)
             tags = data[at]
             at += 1
-            item.leader_recovery_state = 0
-            item.eligible_leader_replicas = None
-            item.last_known_elr = None
-            item.unknown_tagged_fields = ()
+            message.leader_recovery_state = 0
+            message.eligible_leader_replicas = None
+            message.last_known_elr = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_partition_record_tags(item, data, at - 1, version)
+                at = _read_partition_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -423,18 +541,36 @@ class ConfigRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT8.pack(item.resource_type)
-            write_compact_string(out, item.resource_name)
-            write_compact_string(out, item.name)
-            if item.value is None:
-                out.append(0)
+            raw = self.resource_name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out += _INT8_BYTE.pack(self.resource_type, n)
             else:
-                write_compact_string(out, item.value)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                out += _INT8.pack(self.resource_type)
+                write_string_length(out, n)
+            out += raw
+            raw = self.name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.value is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.value.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -443,53 +579,41 @@ class ConfigRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.resource_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
+            message.resource_type, n = _INT8_BYTE.unpack_from(data, at)
             at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.value = None
-            else:
+            if 0 < n < 128:
+                message.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.value = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.resource_name, at = read_compact_string(data, at)
+            n = data[at]
+            if 0 < n < 128:
+                message.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.name, at = read_compact_string(data, at)
+            n = data[at]
+            if 0 < n < 128:
+                message.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.value, at = read_compact_string_or_null(data, at)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -514,45 +638,55 @@ class PartitionChangeRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_UUID.pack(item.partition_id, item.topic_id)
-            if item.isr is not None or item.leader != -2 or item.replicas is not None or item.removing_replicas is not None or item.adding_replicas is not None or item.leader_recovery_state != -1 or item.directories is not None or item.eligible_leader_replicas is not None or item.last_known_elr is not None or item.unknown_tagged_fields:
-                _write_partition_change_record_tags(out, item, version)
+            if (
+                self.isr is not None
+                or self.leader != -2
+                or self.replicas is not None
+                or self.removing_replicas is not None
+                or self.adding_replicas is not None
+                or self.leader_recovery_state != -1
+                or self.directories is not None
+                or self.eligible_leader_replicas is not None
+                or self.last_known_elr is not None
+                or self.unknown_tagged_fields
+            ):
+                out += _INT32_UUID.pack(self.partition_id, self.topic_id)
+                _write_partition_change_record_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_UUID_ZERO.pack(self.partition_id, self.topic_id)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.partition_id, item.topic_id, tags = _S_INT32_UUID_BYTE.unpack_from(data, at)
+            message.partition_id, message.topic_id, tags = _INT32_UUID_BYTE.unpack_from(data, at)
             at += 21
-            item.isr = None
-            item.leader = -2
-            item.replicas = None
-            item.removing_replicas = None
-            item.adding_replicas = None
-            item.leader_recovery_state = -1
-            item.directories = None
-            item.eligible_leader_replicas = None
-            item.last_known_elr = None
-            item.unknown_tagged_fields = ()
+            message.isr = None
+            message.leader = -2
+            message.replicas = None
+            message.removing_replicas = None
+            message.adding_replicas = None
+            message.leader_recovery_state = -1
+            message.directories = None
+            message.eligible_leader_replicas = None
+            message.last_known_elr = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_partition_change_record_tags(item, data, at - 1, version)
+                at = _read_partition_change_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -568,36 +702,35 @@ class FenceBrokerRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.id, item.epoch)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT64.pack(self.id, self.epoch)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT64_ZERO.pack(self.id, self.epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.id, item.epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            message.id, message.epoch, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -613,36 +746,35 @@ class UnfenceBrokerRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.id, item.epoch)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT64.pack(self.id, self.epoch)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT64_ZERO.pack(self.id, self.epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.id, item.epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            message.id, message.epoch, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -657,36 +789,35 @@ class RemoveTopicRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_UUID.pack(item.topic_id)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _UUID.pack(self.topic_id)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _UUID_ZERO.pack(self.topic_id)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.topic_id, tags = _S_UUID_BYTE.unpack_from(data, at)
+            message.topic_id, tags = _UUID_BYTE.unpack_from(data, at)
             at += 17
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -707,18 +838,42 @@ class DelegationTokenRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.owner)
-            write_compact_string(out, item.requester)
-            write_length(out, len(item.renewers))
-            for text in item.renewers:
-                write_compact_string(out, text)
-            out += _S_3INT64.pack(item.issue_timestamp, item.max_timestamp, item.expiration_timestamp)
-            write_compact_string(out, item.token_id)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.owner.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            raw = self.requester.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.renewers) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            write_compact_strings(out, self.renewers)
+            raw = self.token_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out += _S3INT64_BYTE.pack(
+                    self.issue_timestamp, self.max_timestamp, self.expiration_timestamp, n
+                )
+            else:
+                out += _S3INT64.pack(
+                    self.issue_timestamp, self.max_timestamp, self.expiration_timestamp
+                )
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -727,59 +882,53 @@ class DelegationTokenRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.owner = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.owner = data[at - n : at].decode("utf-8", LENIENT)
+                message.owner, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.requester = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.requester = data[at - n : at].decode("utf-8", LENIENT)
+                message.requester, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            item.renewers, at = read_compact_strings(data, at, n)
-            item.issue_timestamp, item.max_timestamp, item.expiration_timestamp, n = _S_3INT64_BYTE.unpack_from(data, at)
-            at += 25
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+                at += 1
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.token_id = data[at - n : at].decode("utf-8", LENIENT)
+                n, at = read_length(data, at)
+            message.renewers, at = read_compact_strings(data, at, n)
+            (
+                message.issue_timestamp,
+                message.max_timestamp,
+                message.expiration_timestamp,
+                n,
+            ) = _S3INT64_BYTE.unpack_from(data, at)
+            at += 24
+            if 0 < n < 128:
+                message.token_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.token_id, at = read_compact_string(data, at)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -799,84 +948,98 @@ class UserScramCredentialRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.name)
-            out += _S_INT8.pack(item.mechanism)
-            write_length(out, len(item.salt))
-            out += item.salt
-            write_length(out, len(item.stored_key))
-            out += item.stored_key
-            write_length(out, len(item.server_key))
-            out += item.server_key
-            out += _S_INT32.pack(item.iterations)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.salt) + 1
+            if n < 128:
+                out += _INT8_BYTE.pack(self.mechanism, n)
+            else:
+                out += _INT8.pack(self.mechanism)
+                write_uvarint(out, n)
+            out += self.salt
+            n = len(self.stored_key) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            out += self.stored_key
+            n = len(self.server_key) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            out += self.server_key
+            if self.unknown_tagged_fields:
+                out += _INT32.pack(self.iterations)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _INT32_ZERO.pack(self.iterations)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
+            if 0 < n < 128:
+                message.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.name, at = read_compact_string(data, at)
+            message.mechanism, n = _INT8_BYTE.unpack_from(data, at)
             at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
                 raise null_refused()
+            message.salt = data[at : at + n]
             at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-            item.mechanism, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.salt = data[at - n : at]
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
                 raise null_refused()
+            message.stored_key = data[at : at + n]
             at += n
-            item.stored_key = data[at - n : at]
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
                 raise null_refused()
+            message.server_key = data[at : at + n]
             at += n
-            item.server_key = data[at - n : at]
-            item.iterations, tags = _S_INT32_BYTE.unpack_from(data, at)
+            message.iterations, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -892,47 +1055,48 @@ class FeatureLevelRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.name)
-            out += _S_INT16.pack(item.feature_level)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                out += _INT16.pack(self.feature_level)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _INT16_ZERO.pack(self.feature_level)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-            item.feature_level, tags = _S_INT16_BYTE.unpack_from(data, at)
+                message.name, at = read_compact_string(data, at)
+            message.feature_level, tags = _INT16_BYTE.unpack_from(data, at)
             at += 3
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -957,58 +1121,63 @@ class ClientQuotaRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.entity))
-            _write_entity_data(out, item.entity, version)
-            write_compact_string(out, item.key)
-            out += _S_FLOAT64_BOOL.pack(item.value, item.remove)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.entity) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_uvarint(out, n)
+            _write_entity_data(out, self.entity, version)
+            raw = self.key.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                out += _FLOAT64_BOOL.pack(self.value, self.remove)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _FLOAT64_BOOL_ZERO.pack(self.value, self.remove)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.entity, at = _read_entity_data(data, at, version, n)
+            message.entity, at = _read_entity_data(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.key = data[at - n : at].decode("utf-8", LENIENT)
-            item.value, item.remove, tags = _S_FLOAT64_BOOL_BYTE.unpack_from(data, at)
+                message.key, at = read_compact_string(data, at)
+            message.value, message.remove, tags = _FLOAT64_BOOL_BYTE.unpack_from(data, at)
             at += 10
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1025,36 +1194,42 @@ class ProducerIdsRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_2INT64.pack(item.broker_id, item.broker_epoch, item.next_producer_id)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_2INT64.pack(self.broker_id, self.broker_epoch, self.next_producer_id)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_2INT64_ZERO.pack(
+                    self.broker_id, self.broker_epoch, self.next_producer_id
+                )
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, item.broker_epoch, item.next_producer_id, tags = _S_INT32_2INT64_BYTE.unpack_from(data, at)
+            (
+                message.broker_id,
+                message.broker_epoch,
+                message.next_producer_id,
+                tags,
+            ) = _INT32_2INT64_BYTE.unpack_from(data, at)
             at += 21
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1074,40 +1249,45 @@ class BrokerRegistrationChangeRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 3:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT64.pack(item.broker_id, item.broker_epoch)
-            if item.fenced or item.in_controlled_shutdown or item.log_dirs or item.cordoned_log_dirs is not None or item.unknown_tagged_fields:
-                _write_broker_registration_change_record_tags(out, item, version)
+            if (
+                self.fenced
+                or self.in_controlled_shutdown
+                or self.log_dirs
+                or self.cordoned_log_dirs is not None
+                or self.unknown_tagged_fields
+            ):
+                out += _INT32_INT64.pack(self.broker_id, self.broker_epoch)
+                _write_broker_registration_change_record_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_INT64_ZERO.pack(self.broker_id, self.broker_epoch)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 3:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.broker_id, item.broker_epoch, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            message.broker_id, message.broker_epoch, tags = _INT32_INT64_BYTE.unpack_from(data, at)
             at += 13
-            item.fenced = 0
-            item.in_controlled_shutdown = 0
-            item.log_dirs = []
-            item.cordoned_log_dirs = None
-            item.unknown_tagged_fields = ()
+            message.fenced = 0
+            message.in_controlled_shutdown = 0
+            message.log_dirs = []
+            message.cordoned_log_dirs = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_broker_registration_change_record_tags(item, data, at - 1, version)
+                at = _read_broker_registration_change_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1129,71 +1309,78 @@ class AccessControlEntryRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_UUID_INT8.pack(item.id, item.resource_type)
-            write_compact_string(out, item.resource_name)
-            out += _S_INT8.pack(item.pattern_type)
-            write_compact_string(out, item.principal)
-            write_compact_string(out, item.host)
-            out += _S_2INT8.pack(item.operation, item.permission_type)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.resource_name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out += _UUID_INT8_BYTE.pack(self.id, self.resource_type, n)
             else:
-                out.append(0)
+                out += _UUID_INT8.pack(self.id, self.resource_type)
+                write_string_length(out, n)
+            out += raw
+            raw = self.principal.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out += _INT8_BYTE.pack(self.pattern_type, n)
+            else:
+                out += _INT8.pack(self.pattern_type)
+                write_string_length(out, n)
+            out += raw
+            raw = self.host.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                out += _S2INT8.pack(self.operation, self.permission_type)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _S2INT8_ZERO.pack(self.operation, self.permission_type)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.id, item.resource_type, n = _S_UUID_INT8_BYTE.unpack_from(data, at)
-            at += 18
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            message.id, message.resource_type, n = _UUID_INT8_BYTE.unpack_from(data, at)
+            at += 17
+            if 0 < n < 128:
+                message.resource_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.resource_name = data[at - n : at].decode("utf-8", LENIENT)
-            item.pattern_type, n = _S_INT8_BYTE.unpack_from(data, at)
-            at += 2
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.principal = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
+                message.resource_name, at = read_compact_string(data, at)
+            message.pattern_type, n = _INT8_BYTE.unpack_from(data, at)
             at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.principal = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.host = data[at - n : at].decode("utf-8", LENIENT)
-            item.operation, item.permission_type, tags = _S_2INT8_BYTE.unpack_from(data, at)
+                message.principal, at = read_compact_string(data, at)
+            n = data[at]
+            if 0 < n < 128:
+                message.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.host, at = read_compact_string(data, at)
+            message.operation, message.permission_type, tags = _S2INT8_BYTE.unpack_from(data, at)
             at += 3
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1208,36 +1395,35 @@ class RemoveAccessControlEntryRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_UUID.pack(item.id)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _UUID.pack(self.id)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _UUID_ZERO.pack(self.id)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.id, tags = _S_UUID_BYTE.unpack_from(data, at)
+            message.id, tags = _UUID_BYTE.unpack_from(data, at)
             at += 17
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1251,11 +1437,10 @@ class NoOpRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1264,22 +1449,22 @@ class NoOpRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1294,36 +1479,35 @@ class ZkMigrationStateRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT8.pack(item.zk_migration_state)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT8.pack(self.zk_migration_state)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT8_ZERO.pack(self.zk_migration_state)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.zk_migration_state, tags = _S_INT8_BYTE.unpack_from(data, at)
+            message.zk_migration_state, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1339,47 +1523,48 @@ class RemoveUserScramCredentialRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.name)
-            out += _S_INT8.pack(item.mechanism)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                out += _INT8.pack(self.mechanism)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _INT8_ZERO.pack(self.mechanism)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-            item.mechanism, tags = _S_INT8_BYTE.unpack_from(data, at)
+                message.name, at = read_compact_string(data, at)
+            message.mechanism, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1394,11 +1579,10 @@ class BeginTransactionRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.name is not None or item.unknown_tagged_fields:
-                _write_begin_transaction_record_tags(out, item, version)
+            if self.name is not None or self.unknown_tagged_fields:
+                _write_begin_transaction_record_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1407,23 +1591,23 @@ class BeginTransactionRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             tags = data[at]
             at += 1
-            item.name = None
-            item.unknown_tagged_fields = ()
+            message.name = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_begin_transaction_record_tags(item, data, at - 1, version)
+                at = _read_begin_transaction_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1437,11 +1621,10 @@ class EndTransactionRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1450,22 +1633,22 @@ class EndTransactionRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1480,11 +1663,10 @@ class AbortTransactionRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.reason is not None or item.unknown_tagged_fields:
-                _write_abort_transaction_record_tags(out, item, version)
+            if self.reason is not None or self.unknown_tagged_fields:
+                _write_abort_transaction_record_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1493,23 +1675,23 @@ class AbortTransactionRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             tags = data[at]
             at += 1
-            item.reason = None
-            item.unknown_tagged_fields = ()
+            message.reason = None
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_abort_transaction_record_tags(item, data, at - 1, version)
+                at = _read_abort_transaction_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1524,12 +1706,17 @@ class RemoveDelegationTokenRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.token_id)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.token_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1538,32 +1725,28 @@ class RemoveDelegationTokenRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.token_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.token_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.token_id, at = read_compact_string(data, at)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1599,16 +1782,27 @@ class RegisterControllerRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_UUID_BOOL.pack(item.controller_id, item.incarnation_id, item.zk_migration_ready)
-            write_length(out, len(item.end_points))
-            _write_controller_endpoint(out, item.end_points, version)
-            write_length(out, len(item.features))
-            _write_controller_feature(out, item.features, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.end_points) + 1
+            if n < 128:
+                out += _INT32_UUID_BOOL_BYTE.pack(
+                    self.controller_id, self.incarnation_id, self.zk_migration_ready, n
+                )
+            else:
+                out += _INT32_UUID_BOOL.pack(
+                    self.controller_id, self.incarnation_id, self.zk_migration_ready
+                )
+                write_uvarint(out, n)
+            _write_controller_endpoint(out, self.end_points, version)
+            n = len(self.features) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_controller_feature(out, self.features, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1617,40 +1811,46 @@ class RegisterControllerRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.controller_id, item.incarnation_id, item.zk_migration_ready, n = _S_INT32_UUID_BOOL_BYTE.unpack_from(data, at)
-            at += 22
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.controller_id,
+                message.incarnation_id,
+                message.zk_migration_ready,
+                n,
+            ) = _INT32_UUID_BOOL_BYTE.unpack_from(data, at)
+            at += 21
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 7 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.end_points, at = _read_controller_endpoint(data, at, version, n)
+            message.end_points, at = _read_controller_endpoint(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.features, at = _read_controller_feature(data, at, version, n)
+            message.features, at = _read_controller_feature(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -1665,12 +1865,17 @@ class ClearElrRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.topic_name)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.topic_name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -1679,59 +1884,49 @@ class ClearElrRecord:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+                message.topic_name, at = read_compact_string(data, at)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_broker_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[BrokerEndpoint], int]:
+def _read_broker_endpoint(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BrokerEndpoint], int]:
     items: list[BrokerEndpoint] = []
     for _ in range(count):
         item = _new(BrokerEndpoint)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, item.security_protocol, tags = _S_UINT16_INT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, item.security_protocol, tags = _UINT16_INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -1742,30 +1937,44 @@ def _read_broker_endpoint(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_broker_endpoint(out: bytearray, items: Iterable[BrokerEndpoint], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16_INT16.pack(item.port, item.security_protocol)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16_INT16.pack(item.port, item.security_protocol)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_INT16_ZERO.pack(item.port, item.security_protocol)
 
 
-def _read_broker_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[BrokerFeature], int]:
+def _read_broker_feature(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BrokerFeature], int]:
     items: list[BrokerFeature] = []
     for _ in range(count):
         item = _new(BrokerFeature)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.min_supported_version, item.max_supported_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+            item.name, at = read_compact_string(data, at)
+        (
+            item.min_supported_version,
+            item.max_supported_version,
+            tags,
+        ) = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -1776,18 +1985,26 @@ def _read_broker_feature(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_broker_feature(out: bytearray, items: Iterable[BrokerFeature], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_2INT16.pack(item.min_supported_version, item.max_supported_version)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.min_supported_version, item.max_supported_version)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.min_supported_version, item.max_supported_version)
 
 
-def _read_register_broker_record_tags(item: RegisterBrokerRecord, data: bytes, at: int, version: int) -> int:
+def _read_register_broker_record_tags(
+    item: RegisterBrokerRecord, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -1810,12 +2027,14 @@ def _read_register_broker_record_tags(item: RegisterBrokerRecord, data: bytes, a
     return at
 
 
-def _write_register_broker_record_tags(target: bytearray, item: RegisterBrokerRecord, version: int) -> None:
+def _write_register_broker_record_tags(
+    section: bytearray, item: RegisterBrokerRecord, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.log_dirs:
         if version >= 3:
             out = bytearray()
-            write_length(out, len(item.log_dirs))
+            write_uvarint(out, len(item.log_dirs) + 1)
             write_uuids(out, item.log_dirs)
             known.append(TaggedField(0, bytes(out)))
         else:
@@ -1823,39 +2042,41 @@ def _write_register_broker_record_tags(target: bytearray, item: RegisterBrokerRe
     if item.cordoned_log_dirs is not None:
         if version >= 4:
             out = bytearray()
-            write_length(out, len(item.cordoned_log_dirs))
+            write_uvarint(out, len(item.cordoned_log_dirs) + 1)
             write_uuids(out, item.cordoned_log_dirs)
             known.append(TaggedField(1, bytes(out)))
         else:
             raise not_in_version("cordoned_log_dirs", version)
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
 def _read_partition_record_tags(item: PartitionRecord, data: bytes, at: int, version: int) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.leader_recovery_state,) = _S_INT8.unpack_from(data, at)
+            (item.leader_recovery_state,) = _INT8.unpack_from(data, at)
             at += 1
         elif tag == 1:
             if not (version >= 2):
                 raise tag_refused(tag, version)
-            n, at = read_length(data, at)
-            if n < 0:
-                item.eligible_leader_replicas = None
+            n = data[at]
+            if 0 < n < 17:
+                item.eligible_leader_replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.eligible_leader_replicas, at = read_integers(data, at, n, "i", 4)
+                item.eligible_leader_replicas, at = read_compact_int32s_or_null(data, at)
         elif tag == 2:
             if not (version >= 2):
                 raise tag_refused(tag, version)
-            n, at = read_length(data, at)
-            if n < 0:
-                item.last_known_elr = None
+            n = data[at]
+            if 0 < n < 17:
+                item.last_known_elr = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.last_known_elr, at = read_integers(data, at, n, "i", 4)
+                item.last_known_elr, at = read_compact_int32s_or_null(data, at)
         else:
             field_, at = read_unknown_field(data, at, tag, size)
             unknown.append(field_)
@@ -1863,66 +2084,70 @@ def _read_partition_record_tags(item: PartitionRecord, data: bytes, at: int, ver
     return at
 
 
-def _write_partition_record_tags(target: bytearray, item: PartitionRecord, version: int) -> None:
+def _write_partition_record_tags(section: bytearray, item: PartitionRecord, version: int) -> None:
     known: list[TaggedField] = []
     if item.leader_recovery_state:
         out = bytearray()
-        out += _S_INT8.pack(item.leader_recovery_state)
+        out += _INT8.pack(item.leader_recovery_state)
         known.append(TaggedField(0, bytes(out)))
     if item.eligible_leader_replicas is not None:
         if version >= 2:
             out = bytearray()
-            write_length(out, len(item.eligible_leader_replicas))
-            write_integers(out, item.eligible_leader_replicas, "i")
+            write_compact_int32s(out, item.eligible_leader_replicas)
             known.append(TaggedField(1, bytes(out)))
         else:
             raise not_in_version("eligible_leader_replicas", version)
     if item.last_known_elr is not None:
         if version >= 2:
             out = bytearray()
-            write_length(out, len(item.last_known_elr))
-            write_integers(out, item.last_known_elr, "i")
+            write_compact_int32s(out, item.last_known_elr)
             known.append(TaggedField(2, bytes(out)))
         else:
             raise not_in_version("last_known_elr", version)
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_partition_change_record_tags(item: PartitionChangeRecord, data: bytes, at: int, version: int) -> int:
+def _read_partition_change_record_tags(
+    item: PartitionChangeRecord, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            n, at = read_length(data, at)
-            if n < 0:
-                item.isr = None
+            n = data[at]
+            if 0 < n < 17:
+                item.isr = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.isr, at = read_integers(data, at, n, "i", 4)
+                item.isr, at = read_compact_int32s_or_null(data, at)
         elif tag == 1:
-            (item.leader,) = _S_INT32.unpack_from(data, at)
+            (item.leader,) = _INT32.unpack_from(data, at)
             at += 4
         elif tag == 2:
-            n, at = read_length(data, at)
-            if n < 0:
-                item.replicas = None
+            n = data[at]
+            if 0 < n < 17:
+                item.replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.replicas, at = read_integers(data, at, n, "i", 4)
+                item.replicas, at = read_compact_int32s_or_null(data, at)
         elif tag == 3:
-            n, at = read_length(data, at)
-            if n < 0:
-                item.removing_replicas = None
+            n = data[at]
+            if 0 < n < 17:
+                item.removing_replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.removing_replicas, at = read_integers(data, at, n, "i", 4)
+                item.removing_replicas, at = read_compact_int32s_or_null(data, at)
         elif tag == 4:
-            n, at = read_length(data, at)
-            if n < 0:
-                item.adding_replicas = None
+            n = data[at]
+            if 0 < n < 17:
+                item.adding_replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.adding_replicas, at = read_integers(data, at, n, "i", 4)
+                item.adding_replicas, at = read_compact_int32s_or_null(data, at)
         elif tag == 5:
-            (item.leader_recovery_state,) = _S_INT8.unpack_from(data, at)
+            (item.leader_recovery_state,) = _INT8.unpack_from(data, at)
             at += 1
         elif tag == 8:
             if not (version >= 1):
@@ -1935,19 +2160,21 @@ def _read_partition_change_record_tags(item: PartitionChangeRecord, data: bytes,
         elif tag == 6:
             if not (version >= 2):
                 raise tag_refused(tag, version)
-            n, at = read_length(data, at)
-            if n < 0:
-                item.eligible_leader_replicas = None
+            n = data[at]
+            if 0 < n < 17:
+                item.eligible_leader_replicas = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.eligible_leader_replicas, at = read_integers(data, at, n, "i", 4)
+                item.eligible_leader_replicas, at = read_compact_int32s_or_null(data, at)
         elif tag == 7:
             if not (version >= 2):
                 raise tag_refused(tag, version)
-            n, at = read_length(data, at)
-            if n < 0:
-                item.last_known_elr = None
+            n = data[at]
+            if 0 < n < 17:
+                item.last_known_elr = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                item.last_known_elr, at = read_integers(data, at, n, "i", 4)
+                item.last_known_elr, at = read_compact_int32s_or_null(data, at)
         else:
             field_, at = read_unknown_field(data, at, tag, size)
             unknown.append(field_)
@@ -1955,40 +2182,38 @@ def _read_partition_change_record_tags(item: PartitionChangeRecord, data: bytes,
     return at
 
 
-def _write_partition_change_record_tags(target: bytearray, item: PartitionChangeRecord, version: int) -> None:
+def _write_partition_change_record_tags(
+    section: bytearray, item: PartitionChangeRecord, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.isr is not None:
         out = bytearray()
-        write_length(out, len(item.isr))
-        write_integers(out, item.isr, "i")
+        write_compact_int32s(out, item.isr)
         known.append(TaggedField(0, bytes(out)))
     if item.leader != -2:
         out = bytearray()
-        out += _S_INT32.pack(item.leader)
+        out += _INT32.pack(item.leader)
         known.append(TaggedField(1, bytes(out)))
     if item.replicas is not None:
         out = bytearray()
-        write_length(out, len(item.replicas))
-        write_integers(out, item.replicas, "i")
+        write_compact_int32s(out, item.replicas)
         known.append(TaggedField(2, bytes(out)))
     if item.removing_replicas is not None:
         out = bytearray()
-        write_length(out, len(item.removing_replicas))
-        write_integers(out, item.removing_replicas, "i")
+        write_compact_int32s(out, item.removing_replicas)
         known.append(TaggedField(3, bytes(out)))
     if item.adding_replicas is not None:
         out = bytearray()
-        write_length(out, len(item.adding_replicas))
-        write_integers(out, item.adding_replicas, "i")
+        write_compact_int32s(out, item.adding_replicas)
         known.append(TaggedField(4, bytes(out)))
     if item.leader_recovery_state != -1:
         out = bytearray()
-        out += _S_INT8.pack(item.leader_recovery_state)
+        out += _INT8.pack(item.leader_recovery_state)
         known.append(TaggedField(5, bytes(out)))
     if item.directories is not None:
         if version >= 1:
             out = bytearray()
-            write_length(out, len(item.directories))
+            write_uvarint(out, len(item.directories) + 1)
             write_uuids(out, item.directories)
             known.append(TaggedField(8, bytes(out)))
         else:
@@ -1996,47 +2221,38 @@ def _write_partition_change_record_tags(target: bytearray, item: PartitionChange
     if item.eligible_leader_replicas is not None:
         if version >= 2:
             out = bytearray()
-            write_length(out, len(item.eligible_leader_replicas))
-            write_integers(out, item.eligible_leader_replicas, "i")
+            write_compact_int32s(out, item.eligible_leader_replicas)
             known.append(TaggedField(6, bytes(out)))
         else:
             raise not_in_version("eligible_leader_replicas", version)
     if item.last_known_elr is not None:
         if version >= 2:
             out = bytearray()
-            write_length(out, len(item.last_known_elr))
-            write_integers(out, item.last_known_elr, "i")
+            write_compact_int32s(out, item.last_known_elr)
             known.append(TaggedField(7, bytes(out)))
         else:
             raise not_in_version("last_known_elr", version)
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_entity_data(data: bytes, at: int, version: int, count: int) -> tuple[list[EntityData], int]:
+def _read_entity_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[EntityData], int]:
     items: list[EntityData] = []
     for _ in range(count):
         item = _new(EntityData)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.entity_type = data[at - n : at].decode("utf-8", LENIENT)
-        n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.entity_name = None
-        else:
+        if 0 < n < 128:
+            item.entity_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.entity_name = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.entity_type, at = read_compact_string(data, at)
+        n = data[at]
+        if 0 < n < 128:
+            item.entity_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.entity_name, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -2048,30 +2264,45 @@ def _read_entity_data(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_entity_data(out: bytearray, items: Iterable[EntityData], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.entity_type)
-        if item.entity_name is None:
-            out.append(0)
+        raw = item.entity_type.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.entity_name)
+            write_string_length(out, n)
+        out += raw
+        if item.entity_name is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.entity_name.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_broker_registration_change_record_tags(item: BrokerRegistrationChangeRecord, data: bytes, at: int, version: int) -> int:
+def _read_broker_registration_change_record_tags(
+    item: BrokerRegistrationChangeRecord, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.fenced,) = _S_INT8.unpack_from(data, at)
+            (item.fenced,) = _INT8.unpack_from(data, at)
             at += 1
         elif tag == 1:
             if not (version >= 1):
                 raise tag_refused(tag, version)
-            (item.in_controlled_shutdown,) = _S_INT8.unpack_from(data, at)
+            (item.in_controlled_shutdown,) = _INT8.unpack_from(data, at)
             at += 1
         elif tag == 2:
             if not (version >= 2):
@@ -2093,23 +2324,25 @@ def _read_broker_registration_change_record_tags(item: BrokerRegistrationChangeR
     return at
 
 
-def _write_broker_registration_change_record_tags(target: bytearray, item: BrokerRegistrationChangeRecord, version: int) -> None:
+def _write_broker_registration_change_record_tags(
+    section: bytearray, item: BrokerRegistrationChangeRecord, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.fenced:
         out = bytearray()
-        out += _S_INT8.pack(item.fenced)
+        out += _INT8.pack(item.fenced)
         known.append(TaggedField(0, bytes(out)))
     if item.in_controlled_shutdown:
         if version >= 1:
             out = bytearray()
-            out += _S_INT8.pack(item.in_controlled_shutdown)
+            out += _INT8.pack(item.in_controlled_shutdown)
             known.append(TaggedField(1, bytes(out)))
         else:
             raise not_in_version("in_controlled_shutdown", version)
     if item.log_dirs:
         if version >= 2:
             out = bytearray()
-            write_length(out, len(item.log_dirs))
+            write_uvarint(out, len(item.log_dirs) + 1)
             write_uuids(out, item.log_dirs)
             known.append(TaggedField(2, bytes(out)))
         else:
@@ -2117,27 +2350,29 @@ def _write_broker_registration_change_record_tags(target: bytearray, item: Broke
     if item.cordoned_log_dirs is not None:
         if version >= 3:
             out = bytearray()
-            write_length(out, len(item.cordoned_log_dirs))
+            write_uvarint(out, len(item.cordoned_log_dirs) + 1)
             write_uuids(out, item.cordoned_log_dirs)
             known.append(TaggedField(3, bytes(out)))
         else:
             raise not_in_version("cordoned_log_dirs", version)
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_begin_transaction_record_tags(item: BeginTransactionRecord, data: bytes, at: int, version: int) -> int:
+def _read_begin_transaction_record_tags(
+    item: BeginTransactionRecord, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            n, at = read_string_length(data, at)
-            if n < 0:
-                item.name = None
-            else:
+            n = data[at]
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.name = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.name, at = read_compact_string_or_null(data, at)
         else:
             field_, at = read_unknown_field(data, at, tag, size)
             unknown.append(field_)
@@ -2145,28 +2380,32 @@ def _read_begin_transaction_record_tags(item: BeginTransactionRecord, data: byte
     return at
 
 
-def _write_begin_transaction_record_tags(target: bytearray, item: BeginTransactionRecord, version: int) -> None:
+def _write_begin_transaction_record_tags(
+    section: bytearray, item: BeginTransactionRecord, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.name is not None:
         out = bytearray()
         write_compact_string(out, item.name)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_abort_transaction_record_tags(item: AbortTransactionRecord, data: bytes, at: int, version: int) -> int:
+def _read_abort_transaction_record_tags(
+    item: AbortTransactionRecord, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            n, at = read_string_length(data, at)
-            if n < 0:
-                item.reason = None
-            else:
+            n = data[at]
+            if 0 < n < 128:
+                item.reason = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.reason = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.reason, at = read_compact_string_or_null(data, at)
         else:
             field_, at = read_unknown_field(data, at, tag, size)
             unknown.append(field_)
@@ -2174,40 +2413,36 @@ def _read_abort_transaction_record_tags(item: AbortTransactionRecord, data: byte
     return at
 
 
-def _write_abort_transaction_record_tags(target: bytearray, item: AbortTransactionRecord, version: int) -> None:
+def _write_abort_transaction_record_tags(
+    section: bytearray, item: AbortTransactionRecord, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.reason is not None:
         out = bytearray()
         write_compact_string(out, item.reason)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_controller_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[ControllerEndpoint], int]:
+def _read_controller_endpoint(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ControllerEndpoint], int]:
     items: list[ControllerEndpoint] = []
     for _ in range(count):
         item = _new(ControllerEndpoint)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, item.security_protocol, tags = _S_UINT16_INT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, item.security_protocol, tags = _UINT16_INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -2216,32 +2451,48 @@ def _read_controller_endpoint(data: bytes, at: int, version: int, count: int) ->
     return items, at
 
 
-def _write_controller_endpoint(out: bytearray, items: Iterable[ControllerEndpoint], version: int) -> None:
+def _write_controller_endpoint(
+    out: bytearray, items: Iterable[ControllerEndpoint], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16_INT16.pack(item.port, item.security_protocol)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16_INT16.pack(item.port, item.security_protocol)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_INT16_ZERO.pack(item.port, item.security_protocol)
 
 
-def _read_controller_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[ControllerFeature], int]:
+def _read_controller_feature(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ControllerFeature], int]:
     items: list[ControllerFeature] = []
     for _ in range(count):
         item = _new(ControllerFeature)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.min_supported_version, item.max_supported_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+            item.name, at = read_compact_string(data, at)
+        (
+            item.min_supported_version,
+            item.max_supported_version,
+            tags,
+        ) = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -2250,14 +2501,22 @@ def _read_controller_feature(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_controller_feature(out: bytearray, items: Iterable[ControllerFeature], version: int) -> None:
+def _write_controller_feature(
+    out: bytearray, items: Iterable[ControllerFeature], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_2INT16.pack(item.min_supported_version, item.max_supported_version)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.min_supported_version, item.max_supported_version)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.min_supported_version, item.max_supported_version)
 
 MetadataRecord = (
     RegisterBrokerRecord

@@ -11,26 +11,41 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_INT16: Final = Struct(">iqh")
-_S_INT32_INT64_INT32: Final = Struct(">iqi")
-_S_INT32_INT64_INT32_BYTE: Final = Struct(">iqiB")
-_S_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
-_S_INT64: Final = Struct(">q")
-_S_INT64_INT32: Final = Struct(">qi")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_INT32_INT64_INT16: Final = Struct(">iqh")
+_INT32_INT64_INT32: Final = Struct(">iqi")
+_INT32_INT64_INT32_BYTE: Final = Struct(">iqiB")
+_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
+_INT64_INT32: Final = Struct(">qi")
+_S2INT32: Final = Struct(">ii")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -68,137 +83,154 @@ class OffsetCommitRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 10:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
             if version >= 8:
-                write_compact_string(out, item.group_id)
-            else:
-                write_string(out, item.group_id)
-            out += _S_INT32.pack(item.generation_id_or_member_epoch)
-            if version >= 8:
-                write_compact_string(out, item.member_id)
-            else:
-                write_string(out, item.member_id)
-            if version >= 7:
-                if item.group_instance_id is None:
-                    if version >= 8:
-                        out.append(0)
-                    else:
-                        out += b"\xff\xff"
+                if n < 128:
+                    out.append(n)
                 else:
-                    if version >= 8:
-                        write_compact_string(out, item.group_instance_id)
-                    else:
-                        write_string(out, item.group_instance_id)
-            elif item.group_instance_id is not None:
-                raise not_in_version("group_instance_id", version)
-            if version >= 5:
-                pass
+                    write_string_length(out, n)
             else:
-                out += _S_INT64.pack(item.retention_time_ms)
+                out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
             if version >= 8:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.generation_id_or_member_epoch, n)
+                else:
+                    out += _INT32.pack(self.generation_id_or_member_epoch)
+                    write_string_length(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_offset_commit_request_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 8:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 8:
-                out.append(0)
+                out += _INT32_INT16.pack(self.generation_id_or_member_epoch, n - 1)
+            out += raw
+            if version >= 7:
+                if self.group_instance_id is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.group_instance_id.encode()
+                    n = len(raw) + 1
+            if version >= 8:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif version >= 7:
+                out += _INT16.pack(n - 1)
+            elif self.group_instance_id is not None:
+                raise not_in_version("group_instance_id", version)
+            if version >= 7:
+                out += raw
+            n = len(self.topics) + 1
+            if version >= 8:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif version >= 5:
+                out += _INT32.pack(n - 1)
+            else:
+                out += _INT64_INT32.pack(self.retention_time_ms, n - 1)
+            _write_offset_commit_request_topic(out, self.topics, version)
+            if version >= 8:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 10:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 8:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 8:
-                item.generation_id_or_member_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.generation_id_or_member_epoch, n = _S_INT32_INT16.unpack_from(data, at)
-                at += 6
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 8:
-                n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 7:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            else:
-                pass
-            if version >= 7:
-                if n < 0:
-                    item.group_instance_id = None
-                else:
+                if 0 < n < 128:
+                    message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.group_id, at = read_compact_string(data, at)
             else:
-                item.group_instance_id = None
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    raise null_refused()
+                message.group_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+            if version >= 8:
+                message.generation_id_or_member_epoch, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if 0 < n < 128:
+                    message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.member_id, at = read_compact_string(data, at)
+            else:
+                message.generation_id_or_member_epoch, n = _INT32_INT16.unpack_from(data, at)
+                at += 6
+                if n < 0:
+                    raise null_refused()
+                message.member_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 8:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
-                item.retention_time_ms = -1
-            elif version >= 5:
-                (n,) = _S_INT32.unpack_from(data, at)
-                at += 4
-                item.retention_time_ms = -1
+                    message.group_instance_id, at = read_compact_string_or_null(data, at)
+            elif version >= 7:
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    message.group_instance_id = None
+                else:
+                    message.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             else:
-                item.retention_time_ms, n = _S_INT64_INT32.unpack_from(data, at)
+                message.group_instance_id = None
+            if version >= 8:
+                n = data[at]
+                message.retention_time_ms = -1
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            elif version >= 5:
+                (n,) = _INT32.unpack_from(data, at)
+                at += 4
+                message.retention_time_ms = -1
+            else:
+                message.retention_time_ms, n = _INT64_INT32.unpack_from(data, at)
                 at += 12
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_offset_commit_request_topic(data, at, version, n)
+            message.topics, at = _read_offset_commit_request_topic(data, at, version, n)
             if version >= 8:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -229,91 +261,117 @@ class OffsetCommitResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 10:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 3:
-                out += _S_INT32.pack(item.throttle_time_ms)
-            else:
-                pass
+            n = len(self.topics) + 1
             if version >= 8:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
+            elif version >= 3:
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_offset_commit_response_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 8:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 8:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_offset_commit_response_topic(out, self.topics, version)
+            if version >= 8:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 10:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 8:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 3:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.throttle_time_ms = 0
+                message.throttle_time_ms = 0
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_offset_commit_response_topic(data, at, version, n)
+            message.topics, at = _read_offset_commit_response_topic(data, at, version, n)
             if version >= 8:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_offset_commit_request_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetCommitRequestPartition], int]:
+def _read_offset_commit_request_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetCommitRequestPartition], int]:
     items: list[OffsetCommitRequestPartition] = []
     for _ in range(count):
         item = _new(OffsetCommitRequestPartition)
         if version >= 8:
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, n = _S_INT32_INT64_INT32_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            (
+                item.partition_index,
+                item.committed_offset,
+                item.committed_leader_epoch,
+                n,
+            ) = _INT32_INT64_INT32_BYTE.unpack_from(data, at)
+            at += 16
+            if 0 < n < 128:
+                item.committed_metadata = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.committed_metadata, at = read_compact_string_or_null(data, at)
         elif version >= 6:
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, n = _S_INT32_INT64_INT32_INT16.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.committed_offset,
+                item.committed_leader_epoch,
+                n,
+            ) = _INT32_INT64_INT32_INT16.unpack_from(data, at)
             at += 18
+            if n < 0:
+                item.committed_metadata = None
+            else:
+                item.committed_metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         else:
-            item.partition_index, item.committed_offset, n = _S_INT32_INT64_INT16.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.committed_offset,
+                n,
+            ) = _INT32_INT64_INT16.unpack_from(data, at)
             at += 14
             item.committed_leader_epoch = -1
-        if n < 0:
-            item.committed_metadata = None
-        else:
-            at += n
-            item.committed_metadata = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.committed_metadata = None
+            else:
+                item.committed_metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 8:
             tags = data[at]
             at += 1
@@ -326,71 +384,83 @@ def _read_offset_commit_request_partition(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_offset_commit_request_partition(out: bytearray, items: Iterable[OffsetCommitRequestPartition], version: int) -> None:
+def _write_offset_commit_request_partition(
+    out: bytearray, items: Iterable[OffsetCommitRequestPartition], version: int
+) -> None:
     for item in items:
-        if version >= 6:
-            out += _S_INT32_INT64_INT32.pack(item.partition_index, item.committed_offset, item.committed_leader_epoch)
-        else:
-            out += _S_INT32_INT64.pack(item.partition_index, item.committed_offset)
         if item.committed_metadata is None:
-            if version >= 8:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 8:
-                write_compact_string(out, item.committed_metadata)
+            raw = item.committed_metadata.encode()
+            n = len(raw) + 1
+        if version >= 8:
+            if n < 128:
+                out += _INT32_INT64_INT32_BYTE.pack(
+                    item.partition_index, item.committed_offset, item.committed_leader_epoch, n
+                )
             else:
-                write_string(out, item.committed_metadata)
-        if item.unknown_tagged_fields:
-            if version < 8:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 8:
-            out.append(0)
+                out += _INT32_INT64_INT32.pack(
+                    item.partition_index, item.committed_offset, item.committed_leader_epoch
+                )
+                write_string_length(out, n)
+        elif version >= 6:
+            out += _INT32_INT64_INT32_INT16.pack(
+                item.partition_index, item.committed_offset, item.committed_leader_epoch, n - 1
+            )
+        else:
+            out += _INT32_INT64_INT16.pack(item.partition_index, item.committed_offset, n - 1)
+        out += raw
+        if version >= 8:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_offset_commit_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetCommitRequestTopic], int]:
-    limit = len(data)
+def _read_offset_commit_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetCommitRequestTopic], int]:
     items: list[OffsetCommitRequestTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetCommitRequestTopic)
         if version >= 10:
-            pass
+            item.name = ""
         elif version >= 8:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if version <= 9:
             if n < 0:
                 raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        else:
-            item.name = ""
         if version >= 10:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 8:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
         if not 0 <= n * 14 <= limit - at:
@@ -408,39 +478,59 @@ def _read_offset_commit_request_topic(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_offset_commit_request_topic(out: bytearray, items: Iterable[OffsetCommitRequestTopic], version: int) -> None:
+def _write_offset_commit_request_topic(
+    out: bytearray, items: Iterable[OffsetCommitRequestTopic], version: int
+) -> None:
     for item in items:
         if version <= 9:
-            if version >= 8:
-                write_compact_string(out, item.name)
-            else:
-                write_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
         if version >= 10:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        if version >= 8:
-            write_length(out, len(item.partitions))
-        else:
-            out += _S_INT32.pack(len(item.partitions))
-        _write_offset_commit_request_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 8:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
         elif version >= 8:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        if version <= 9:
+            out += raw
+        n = len(item.partitions) + 1
+        if version >= 10:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
+            else:
+                out += _UUID.pack(item.topic_id)
+                write_uvarint(out, n)
+        elif version >= 8:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
+        _write_offset_commit_request_partition(out, item.partitions, version)
+        if version >= 8:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_offset_commit_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
+def _read_offset_commit_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetCommitResponsePartition], int]:
     items: list[OffsetCommitResponsePartition] = []
     for _ in range(count):
         item = _new(OffsetCommitResponsePartition)
         if version >= 8:
-            item.partition_index, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            item.partition_index, item.error_code, tags = _INT32_INT16_BYTE.unpack_from(data, at)
             at += 7
         else:
-            item.partition_index, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+            item.partition_index, item.error_code = _INT32_INT16.unpack_from(data, at)
             at += 6
             tags = 0
         item.unknown_tagged_fields = ()
@@ -450,58 +540,63 @@ def _read_offset_commit_response_partition(data: bytes, at: int, version: int, c
     return items, at
 
 
-def _write_offset_commit_response_partition(out: bytearray, items: Iterable[OffsetCommitResponsePartition], version: int) -> None:
+def _write_offset_commit_response_partition(
+    out: bytearray, items: Iterable[OffsetCommitResponsePartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
-        if item.unknown_tagged_fields:
-            if version < 8:
+        if version >= 8:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT16.pack(item.partition_index, item.error_code)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT16_ZERO.pack(item.partition_index, item.error_code)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 8:
-            out.append(0)
 
 
-def _read_offset_commit_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetCommitResponseTopic], int]:
-    limit = len(data)
+def _read_offset_commit_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetCommitResponseTopic], int]:
     items: list[OffsetCommitResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetCommitResponseTopic)
         if version >= 10:
-            pass
+            item.name = ""
         elif version >= 8:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if version <= 9:
             if n < 0:
                 raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        else:
-            item.name = ""
         if version >= 10:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 8:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
         if not 0 <= n * 6 <= limit - at:
@@ -519,28 +614,46 @@ def _read_offset_commit_response_topic(data: bytes, at: int, version: int, count
     return items, at
 
 
-def _write_offset_commit_response_topic(out: bytearray, items: Iterable[OffsetCommitResponseTopic], version: int) -> None:
+def _write_offset_commit_response_topic(
+    out: bytearray, items: Iterable[OffsetCommitResponseTopic], version: int
+) -> None:
     for item in items:
         if version <= 9:
-            if version >= 8:
-                write_compact_string(out, item.name)
-            else:
-                write_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
         if version >= 10:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        if version >= 8:
-            write_length(out, len(item.partitions))
-        else:
-            out += _S_INT32.pack(len(item.partitions))
-        _write_offset_commit_response_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 8:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
         elif version >= 8:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        if version <= 9:
+            out += raw
+        n = len(item.partitions) + 1
+        if version >= 10:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
+            else:
+                out += _UUID.pack(item.topic_id)
+                write_uvarint(out, n)
+        elif version >= 8:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
+        _write_offset_commit_response_partition(out, item.partitions, version)
+        if version >= 8:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request OffsetCommitRequest key=8 versions=2-10 flexible=8+ listeners=broker

@@ -10,16 +10,21 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+)
 from millstream.protocol.tagged_fields import TaggedField
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import WRITE_FAILURES, tags_refused
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_2INT32: Final = Struct(">hii")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
+_INT16: Final = Struct(">h")
+_INT16_2INT32: Final = Struct(">hii")
+_INT32: Final = Struct(">i")
+_INT32_INT16: Final = Struct(">ih")
 _new: Final = object.__new__
 
 
@@ -49,13 +54,16 @@ class OffsetDeleteRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            out += _S_INT32.pack(len(item.topics))
-            _write_offset_delete_request_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            n = len(self.topics) + 1
+            out += _INT32.pack(n - 1)
+            _write_offset_delete_request_topic(out, self.topics, version)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -63,30 +71,29 @@ class OffsetDeleteRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_offset_delete_request_topic(data, at, version, n)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.topics, at = _read_offset_delete_request_topic(data, at, version, n)
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -117,13 +124,12 @@ class OffsetDeleteResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16_INT32.pack(item.error_code, item.throttle_time_ms)
-            out += _S_INT32.pack(len(item.topics))
-            _write_offset_delete_response_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
+            n = len(self.topics) + 1
+            out += _INT16_2INT32.pack(self.error_code, self.throttle_time_ms, n - 1)
+            _write_offset_delete_response_topic(out, self.topics, version)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -131,121 +137,140 @@ class OffsetDeleteResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.error_code, item.throttle_time_ms, n = _S_INT16_2INT32.unpack_from(data, at)
+            message.error_code, message.throttle_time_ms, n = _INT16_2INT32.unpack_from(data, at)
             at += 10
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_offset_delete_response_topic(data, at, version, n)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.topics, at = _read_offset_delete_response_topic(data, at, version, n)
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_offset_delete_request_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetDeleteRequestPartition], int]:
+def _read_offset_delete_request_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetDeleteRequestPartition], int]:
     items: list[OffsetDeleteRequestPartition] = []
     for _ in range(count):
         item = _new(OffsetDeleteRequestPartition)
-        (item.partition_index,) = _S_INT32.unpack_from(data, at)
+        (item.partition_index,) = _INT32.unpack_from(data, at)
         at += 4
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
 
 
-def _write_offset_delete_request_partition(out: bytearray, items: Iterable[OffsetDeleteRequestPartition], version: int) -> None:
+def _write_offset_delete_request_partition(
+    out: bytearray, items: Iterable[OffsetDeleteRequestPartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
+        out += _INT32.pack(item.partition_index)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
 
-def _read_offset_delete_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetDeleteRequestTopic], int]:
-    limit = len(data)
+def _read_offset_delete_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetDeleteRequestTopic], int]:
     items: list[OffsetDeleteRequestTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetDeleteRequestTopic)
-        (n,) = _S_INT16.unpack_from(data, at)
+        (n,) = _INT16.unpack_from(data, at)
         at += 2
         if n < 0:
             raise null_refused()
+        item.name = data[at : at + n].decode("utf-8", LENIENT)
         at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        (n,) = _S_INT32.unpack_from(data, at)
+        (n,) = _INT32.unpack_from(data, at)
         at += 4
         if not 0 <= n * 4 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_offset_delete_request_partition(data, at, version, n)
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
 
 
-def _write_offset_delete_request_topic(out: bytearray, items: Iterable[OffsetDeleteRequestTopic], version: int) -> None:
+def _write_offset_delete_request_topic(
+    out: bytearray, items: Iterable[OffsetDeleteRequestTopic], version: int
+) -> None:
     for item in items:
-        write_string(out, item.name)
-        out += _S_INT32.pack(len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
+        out += _INT32.pack(n - 1)
         _write_offset_delete_request_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
 
-def _read_offset_delete_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetDeleteResponsePartition], int]:
+def _read_offset_delete_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetDeleteResponsePartition], int]:
     items: list[OffsetDeleteResponsePartition] = []
     for _ in range(count):
         item = _new(OffsetDeleteResponsePartition)
-        item.partition_index, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+        item.partition_index, item.error_code = _INT32_INT16.unpack_from(data, at)
         at += 6
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
 
 
-def _write_offset_delete_response_partition(out: bytearray, items: Iterable[OffsetDeleteResponsePartition], version: int) -> None:
+def _write_offset_delete_response_partition(
+    out: bytearray, items: Iterable[OffsetDeleteResponsePartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
+        out += _INT32_INT16.pack(item.partition_index, item.error_code)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
 
-def _read_offset_delete_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetDeleteResponseTopic], int]:
-    limit = len(data)
+def _read_offset_delete_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetDeleteResponseTopic], int]:
     items: list[OffsetDeleteResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetDeleteResponseTopic)
-        (n,) = _S_INT16.unpack_from(data, at)
+        (n,) = _INT16.unpack_from(data, at)
         at += 2
         if n < 0:
             raise null_refused()
+        item.name = data[at : at + n].decode("utf-8", LENIENT)
         at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        (n,) = _S_INT32.unpack_from(data, at)
+        (n,) = _INT32.unpack_from(data, at)
         at += 4
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_offset_delete_response_partition(data, at, version, n)
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
 
 
-def _write_offset_delete_response_topic(out: bytearray, items: Iterable[OffsetDeleteResponseTopic], version: int) -> None:
+def _write_offset_delete_response_topic(
+    out: bytearray, items: Iterable[OffsetDeleteResponseTopic], version: int
+) -> None:
     for item in items:
-        write_string(out, item.name)
-        out += _S_INT32.pack(len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
+        out += _INT32.pack(n - 1)
         _write_offset_delete_response_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             raise tags_refused(version)

@@ -11,25 +11,47 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, not_in_version, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_INT16: Final = Struct(">iqh")
-_S_INT32_INT64_INT32: Final = Struct(">iqi")
-_S_INT32_INT64_INT32_BYTE: Final = Struct(">iqiB")
-_S_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_ZERO: Final = Struct(">hx")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT64_INT16: Final = Struct(">iqh")
+_INT32_INT64_INT32: Final = Struct(">iqi")
+_INT32_INT64_INT32_BYTE: Final = Struct(">iqiB")
+_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
+_S2INT32: Final = Struct(">ii")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -72,135 +94,152 @@ class OffsetFetchRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 10:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version <= 7:
-                if version >= 6:
-                    write_compact_string(out, item.group_id)
+                raw = self.group_id.encode()
+                n = len(raw) + 1
+            if version >= 8:
+                if self.group_id:
+                    raise not_in_version("group_id", version)
+            elif version >= 6:
+                if n < 128:
+                    out.append(n)
                 else:
-                    write_string(out, item.group_id)
-            elif item.group_id:
-                raise not_in_version("group_id", version)
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
             if version <= 7:
-                if item.topics is None:
+                out += raw
+            if version <= 7:
+                if self.topics is None:
                     if not (version >= 2):
                         raise must_not_be_null("topics", version)
-                    if version >= 6:
-                        out.append(0)
-                    else:
-                        out += b"\xff\xff\xff\xff"
+                    n = 0
                 else:
-                    if version >= 6:
-                        write_length(out, len(item.topics))
-                    else:
-                        out += _S_INT32.pack(len(item.topics))
-                    _write_offset_fetch_request_topic(out, item.topics, version)
-            elif item.topics != []:
-                raise not_in_version("topics", version)
+                    n = len(self.topics) + 1
             if version >= 8:
-                write_length(out, len(item.groups))
-                _write_offset_fetch_request_group(out, item.groups, version)
-            elif item.groups:
-                raise not_in_version("groups", version)
-            if version >= 7:
-                out += _S_BOOL.pack(item.require_stable)
-            else:
-                if item.require_stable:
-                    raise not_in_version("require_stable", version)
-            if item.unknown_tagged_fields:
-                if version < 6:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if self.topics != []:
+                    raise not_in_version("topics", version)
             elif version >= 6:
-                out.append(0)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            else:
+                out += _INT32.pack(n - 1)
+            if version <= 7:
+                if self.topics is not None:
+                    _write_offset_fetch_request_topic(out, self.topics, version)
+            if version >= 8:
+                n = len(self.groups) + 1
+            if version >= 8:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif self.groups:
+                raise not_in_version("groups", version)
+            if version >= 8:
+                _write_offset_fetch_request_group(out, self.groups, version)
+            if version >= 7:
+                if self.unknown_tagged_fields:
+                    out += _BOOL.pack(self.require_stable)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_ZERO.pack(self.require_stable)
+            elif version >= 6:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+                if self.require_stable:
+                    raise not_in_version("require_stable", version)
+            else:
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
+                if self.require_stable:
+                    raise not_in_version("require_stable", version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 10:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 8:
-                pass
+                message.group_id = ""
             elif version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.group_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if version <= 7:
                 if n < 0:
                     raise null_refused()
+                message.group_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.group_id = ""
             if version >= 8:
-                pass
+                message.topics = []
             elif version >= 6:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if version <= 7:
                 if n < 0:
                     if not (version >= 2):
                         raise null_refused()
-                    item.topics = None
+                    message.topics = None
                 else:
                     if not 0 <= n * 3 <= limit - at:
                         raise count_refused(n, limit - at)
-                    item.topics, at = _read_offset_fetch_request_topic(data, at, version, n)
-            else:
-                item.topics = []
+                    message.topics, at = _read_offset_fetch_request_topic(data, at, version, n)
             if version >= 8:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                pass
+                message.groups = []
             if version >= 8:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.groups, at = _read_offset_fetch_request_group(data, at, version, n)
-            else:
-                item.groups = []
+                message.groups, at = _read_offset_fetch_request_group(data, at, version, n)
             if version >= 7:
-                item.require_stable, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.require_stable, tags = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
             elif version >= 6:
                 tags = data[at]
                 at += 1
-                item.require_stable = False
+                message.require_stable = False
             else:
+                message.require_stable = False
                 tags = 0
-                item.require_stable = False
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -261,136 +300,148 @@ class OffsetFetchResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 10:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 3:
-                out += _S_INT32.pack(item.throttle_time_ms)
-            else:
-                pass
             if version <= 7:
-                if version >= 6:
-                    write_length(out, len(item.topics))
-                else:
-                    out += _S_INT32.pack(len(item.topics))
-                _write_offset_fetch_response_topic(out, item.topics, version)
-            elif item.topics:
-                raise not_in_version("topics", version)
+                n = len(self.topics) + 1
             if version >= 8:
-                pass
-            elif version >= 2:
-                out += _S_INT16.pack(item.error_code)
-            else:
-                pass
-            if version >= 8:
-                write_length(out, len(item.groups))
-                _write_offset_fetch_response_group(out, item.groups, version)
-            elif item.groups:
-                raise not_in_version("groups", version)
-            if item.unknown_tagged_fields:
-                if version < 6:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                out += _INT32.pack(self.throttle_time_ms)
+                if self.topics:
+                    raise not_in_version("topics", version)
             elif version >= 6:
-                out.append(0)
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
+            elif version >= 3:
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            else:
+                out += _INT32.pack(n - 1)
+            if version <= 7:
+                _write_offset_fetch_response_topic(out, self.topics, version)
+            if version >= 8:
+                n = len(self.groups) + 1
+            if version >= 8:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            elif version >= 2:
+                out += _INT16.pack(self.error_code)
+                if self.groups:
+                    raise not_in_version("groups", version)
+            elif self.groups:
+                raise not_in_version("groups", version)
+            if version >= 8:
+                _write_offset_fetch_response_group(out, self.groups, version)
+            if version >= 6:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 10:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 8:
-                (item.throttle_time_ms,) = _S_INT32.unpack_from(data, at)
+                (message.throttle_time_ms,) = _INT32.unpack_from(data, at)
                 at += 4
+                message.topics = []
             elif version >= 6:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 3:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.throttle_time_ms = 0
+                message.throttle_time_ms = 0
             if version <= 7:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.topics, at = _read_offset_fetch_response_topic(data, at, version, n)
-            else:
-                item.topics = []
+                message.topics, at = _read_offset_fetch_response_topic(data, at, version, n)
             if version >= 8:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.error_code = 0
+                if n < 128:
                     n -= 1
-                item.error_code = 0
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 2:
-                (item.error_code,) = _S_INT16.unpack_from(data, at)
+                (message.error_code,) = _INT16.unpack_from(data, at)
                 at += 2
+                message.groups = []
             else:
-                item.error_code = 0
+                message.error_code = 0
+                message.groups = []
             if version >= 8:
                 if not 0 <= n * 5 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.groups, at = _read_offset_fetch_response_group(data, at, version, n)
-            else:
-                item.groups = []
+                message.groups, at = _read_offset_fetch_response_group(data, at, version, n)
             if version >= 6:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_offset_fetch_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
+def _read_offset_fetch_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchRequestTopic], int]:
     items: list[OffsetFetchRequestTopic] = []
     for _ in range(count):
         item = _new(OffsetFetchRequestTopic)
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.partition_indexes = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.partition_indexes, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.partition_indexes, at = read_integers(data, at, n, "i", 4)
+            item.partition_indexes, at = read_integers(data, at, n, "i", 4)
         if version >= 6:
             tags = data[at]
             at += 1
@@ -403,61 +454,64 @@ def _read_offset_fetch_request_topic(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_offset_fetch_request_topic(out: bytearray, items: Iterable[OffsetFetchRequestTopic], version: int) -> None:
+def _write_offset_fetch_request_topic(
+    out: bytearray, items: Iterable[OffsetFetchRequestTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 6:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 6:
-            write_length(out, len(item.partition_indexes))
+            write_compact_int32s(out, item.partition_indexes)
         else:
-            out += _S_INT32.pack(len(item.partition_indexes))
-        write_integers(out, item.partition_indexes, "i")
-        if item.unknown_tagged_fields:
-            if version < 6:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
+            write_int32s(out, item.partition_indexes)
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_offset_fetch_request_topics(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchRequestTopics], int]:
+def _read_offset_fetch_request_topics(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchRequestTopics], int]:
     items: list[OffsetFetchRequestTopics] = []
     for _ in range(count):
         item = _new(OffsetFetchRequestTopics)
         if version >= 10:
-            pass
-        else:
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        if version <= 9:
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        else:
             item.name = ""
-        if version >= 10:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
         else:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
+        if version >= 10:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if 0 < n < 17:
+                item.partition_indexes = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
+            else:
+                item.partition_indexes, at = read_compact_int32s(data, at)
+        else:
+            n = data[at]
             item.topic_id = ZERO_UUID
-        item.partition_indexes, at = read_integers(data, at, n, "i", 4)
+            if 0 < n < 17:
+                item.partition_indexes = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
+            else:
+                item.partition_indexes, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -467,69 +521,69 @@ def _read_offset_fetch_request_topics(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_offset_fetch_request_topics(out: bytearray, items: Iterable[OffsetFetchRequestTopics], version: int) -> None:
+def _write_offset_fetch_request_topics(
+    out: bytearray, items: Iterable[OffsetFetchRequestTopics], version: int
+) -> None:
     for item in items:
         if version <= 9:
-            write_compact_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
         if version >= 10:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        write_length(out, len(item.partition_indexes))
-        write_integers(out, item.partition_indexes, "i")
+        else:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        if version <= 9:
+            out += raw
+        if version >= 10:
+            out += _UUID.pack(item.topic_id)
+        write_compact_int32s(out, item.partition_indexes)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_offset_fetch_request_group(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchRequestGroup], int]:
-    limit = len(data)
+def _read_offset_fetch_request_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchRequestGroup], int]:
     items: list[OffsetFetchRequestGroup] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetFetchRequestGroup)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.group_id, at = read_compact_string(data, at)
         if version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        else:
-            pass
-        if version >= 9:
-            if n < 0:
-                item.member_id = None
-            else:
+            if 0 < n < 128:
+                item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                item.member_id, at = read_compact_string_or_null(data, at)
         else:
             item.member_id = None
         if version >= 9:
-            item.member_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.member_epoch, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.member_epoch = -1
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         if n < 0:
             item.topics = None
         else:
@@ -545,22 +599,47 @@ def _read_offset_fetch_request_group(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_offset_fetch_request_group(out: bytearray, items: Iterable[OffsetFetchRequestGroup], version: int) -> None:
+def _write_offset_fetch_request_group(
+    out: bytearray, items: Iterable[OffsetFetchRequestGroup], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.group_id)
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if version >= 9:
             if item.member_id is None:
-                out.append(0)
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.member_id)
+                raw = item.member_id.encode()
+                n = len(raw) + 1
         if version >= 9:
-            out += _S_INT32.pack(item.member_epoch)
-        else:
-            pass
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        if version >= 9:
+            out += raw
         if item.topics is None:
-            out.append(0)
+            n = 0
         else:
-            write_length(out, len(item.topics))
+            n = len(item.topics) + 1
+        if version >= 9:
+            if n < 128:
+                out += _INT32_BYTE.pack(item.member_epoch, n)
+            else:
+                out += _INT32.pack(item.member_epoch)
+                write_uvarint(out, n)
+        else:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        if item.topics is not None:
             _write_offset_fetch_request_topics(out, item.topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -568,34 +647,56 @@ def _write_offset_fetch_request_group(out: bytearray, items: Iterable[OffsetFetc
             out.append(0)
 
 
-def _read_offset_fetch_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
+def _read_offset_fetch_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchResponsePartition], int]:
     items: list[OffsetFetchResponsePartition] = []
     for _ in range(count):
         item = _new(OffsetFetchResponsePartition)
         if version >= 6:
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, n = _S_INT32_INT64_INT32_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            (
+                item.partition_index,
+                item.committed_offset,
+                item.committed_leader_epoch,
+                n,
+            ) = _INT32_INT64_INT32_BYTE.unpack_from(data, at)
+            at += 16
+            if 0 < n < 128:
+                item.metadata = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.metadata, at = read_compact_string_or_null(data, at)
         elif version >= 5:
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, n = _S_INT32_INT64_INT32_INT16.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.committed_offset,
+                item.committed_leader_epoch,
+                n,
+            ) = _INT32_INT64_INT32_INT16.unpack_from(data, at)
             at += 18
+            if n < 0:
+                item.metadata = None
+            else:
+                item.metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         else:
-            item.partition_index, item.committed_offset, n = _S_INT32_INT64_INT16.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.committed_offset,
+                n,
+            ) = _INT32_INT64_INT16.unpack_from(data, at)
             at += 14
             item.committed_leader_epoch = -1
-        if n < 0:
-            item.metadata = None
-        else:
-            at += n
-            item.metadata = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.metadata = None
+            else:
+                item.metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 6:
-            item.error_code, tags = _S_INT16_BYTE.unpack_from(data, at)
+            item.error_code, tags = _INT16_BYTE.unpack_from(data, at)
             at += 3
         else:
-            (item.error_code,) = _S_INT16.unpack_from(data, at)
+            (item.error_code,) = _INT16.unpack_from(data, at)
             at += 2
             tags = 0
         item.unknown_tagged_fields = ()
@@ -605,59 +706,75 @@ def _read_offset_fetch_response_partition(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_offset_fetch_response_partition(out: bytearray, items: Iterable[OffsetFetchResponsePartition], version: int) -> None:
+def _write_offset_fetch_response_partition(
+    out: bytearray, items: Iterable[OffsetFetchResponsePartition], version: int
+) -> None:
     for item in items:
-        if version >= 5:
-            out += _S_INT32_INT64_INT32.pack(item.partition_index, item.committed_offset, item.committed_leader_epoch)
-        else:
-            out += _S_INT32_INT64.pack(item.partition_index, item.committed_offset)
         if item.metadata is None:
-            if version >= 6:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 6:
-                write_compact_string(out, item.metadata)
+            raw = item.metadata.encode()
+            n = len(raw) + 1
+        if version >= 6:
+            if n < 128:
+                out += _INT32_INT64_INT32_BYTE.pack(
+                    item.partition_index, item.committed_offset, item.committed_leader_epoch, n
+                )
             else:
-                write_string(out, item.metadata)
-        out += _S_INT16.pack(item.error_code)
-        if item.unknown_tagged_fields:
-            if version < 6:
+                out += _INT32_INT64_INT32.pack(
+                    item.partition_index, item.committed_offset, item.committed_leader_epoch
+                )
+                write_string_length(out, n)
+        elif version >= 5:
+            out += _INT32_INT64_INT32_INT16.pack(
+                item.partition_index, item.committed_offset, item.committed_leader_epoch, n - 1
+            )
+        else:
+            out += _INT32_INT64_INT16.pack(item.partition_index, item.committed_offset, n - 1)
+        out += raw
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                out += _INT16.pack(item.error_code)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT16_ZERO.pack(item.error_code)
+        else:
+            out += _INT16.pack(item.error_code)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
 
 
-def _read_offset_fetch_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchResponseTopic], int]:
-    limit = len(data)
+def _read_offset_fetch_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchResponseTopic], int]:
     items: list[OffsetFetchResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetFetchResponseTopic)
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 6:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 16 <= limit - at:
             raise count_refused(n, limit - at)
@@ -674,41 +791,57 @@ def _read_offset_fetch_response_topic(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_offset_fetch_response_topic(out: bytearray, items: Iterable[OffsetFetchResponseTopic], version: int) -> None:
+def _write_offset_fetch_response_topic(
+    out: bytearray, items: Iterable[OffsetFetchResponseTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 6:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 6:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_offset_fetch_response_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 6:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 6:
-            out.append(0)
+        if version >= 6:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_offset_fetch_response_partitions(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchResponsePartitions], int]:
+def _read_offset_fetch_response_partitions(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchResponsePartitions], int]:
     items: list[OffsetFetchResponsePartitions] = []
     for _ in range(count):
         item = _new(OffsetFetchResponsePartitions)
-        item.partition_index, item.committed_offset, item.committed_leader_epoch, n = _S_INT32_INT64_INT32_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.metadata = None
-        else:
+        (
+            item.partition_index,
+            item.committed_offset,
+            item.committed_leader_epoch,
+            n,
+        ) = _INT32_INT64_INT32_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 128:
+            item.metadata = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.metadata = data[at - n : at].decode("utf-8", LENIENT)
-        item.error_code, tags = _S_INT16_BYTE.unpack_from(data, at)
+        else:
+            item.metadata, at = read_compact_string_or_null(data, at)
+        item.error_code, tags = _INT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -717,56 +850,65 @@ def _read_offset_fetch_response_partitions(data: bytes, at: int, version: int, c
     return items, at
 
 
-def _write_offset_fetch_response_partitions(out: bytearray, items: Iterable[OffsetFetchResponsePartitions], version: int) -> None:
+def _write_offset_fetch_response_partitions(
+    out: bytearray, items: Iterable[OffsetFetchResponsePartitions], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT64_INT32.pack(item.partition_index, item.committed_offset, item.committed_leader_epoch)
         if item.metadata is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.metadata)
-        out += _S_INT16.pack(item.error_code)
+            raw = item.metadata.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT64_INT32_BYTE.pack(
+                item.partition_index, item.committed_offset, item.committed_leader_epoch, n
+            )
+        else:
+            out += _INT32_INT64_INT32.pack(
+                item.partition_index, item.committed_offset, item.committed_leader_epoch
+            )
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _INT16.pack(item.error_code)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT16_ZERO.pack(item.error_code)
 
 
-def _read_offset_fetch_response_topics(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchResponseTopics], int]:
-    limit = len(data)
+def _read_offset_fetch_response_topics(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchResponseTopics], int]:
     items: list[OffsetFetchResponseTopics] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetFetchResponseTopics)
         if version >= 10:
-            pass
-        else:
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-        if version <= 9:
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        else:
             item.name = ""
-        if version >= 10:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
         else:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
+                item.name, at = read_compact_string(data, at)
+        if version >= 10:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
+        else:
+            n = data[at]
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         if not 0 <= n * 20 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_offset_fetch_response_partitions(data, at, version, n)
@@ -779,15 +921,34 @@ def _read_offset_fetch_response_topics(data: bytes, at: int, version: int, count
     return items, at
 
 
-def _write_offset_fetch_response_topics(out: bytearray, items: Iterable[OffsetFetchResponseTopics], version: int) -> None:
+def _write_offset_fetch_response_topics(
+    out: bytearray, items: Iterable[OffsetFetchResponseTopics], version: int
+) -> None:
     for item in items:
         if version <= 9:
-            write_compact_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
         if version >= 10:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        write_length(out, len(item.partitions))
+        else:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        if version <= 9:
+            out += raw
+        n = len(item.partitions) + 1
+        if version >= 10:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
+            else:
+                out += _UUID.pack(item.topic_id)
+                write_uvarint(out, n)
+        else:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         _write_offset_fetch_response_partitions(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -795,31 +956,29 @@ def _write_offset_fetch_response_topics(out: bytearray, items: Iterable[OffsetFe
             out.append(0)
 
 
-def _read_offset_fetch_response_group(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetFetchResponseGroup], int]:
-    limit = len(data)
+def _read_offset_fetch_response_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetFetchResponseGroup], int]:
     items: list[OffsetFetchResponseGroup] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetFetchResponseGroup)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.group_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_offset_fetch_response_topics(data, at, version, n)
-        item.error_code, tags = _S_INT16_BYTE.unpack_from(data, at)
+        item.error_code, tags = _INT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -828,16 +987,28 @@ def _read_offset_fetch_response_group(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_offset_fetch_response_group(out: bytearray, items: Iterable[OffsetFetchResponseGroup], version: int) -> None:
+def _write_offset_fetch_response_group(
+    out: bytearray, items: Iterable[OffsetFetchResponseGroup], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.group_id)
-        write_length(out, len(item.topics))
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_offset_fetch_response_topics(out, item.topics, version)
-        out += _S_INT16.pack(item.error_code)
         if item.unknown_tagged_fields:
+            out += _INT16.pack(item.error_code)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT16_ZERO.pack(item.error_code)
 
 SCHEMA: Final = """\
 request OffsetFetchRequest key=9 versions=1-10 flexible=6+ listeners=broker

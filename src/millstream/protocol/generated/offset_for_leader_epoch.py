@@ -10,19 +10,34 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_3INT32: Final = Struct(">iii")
-_S_3INT32_BYTE: Final = Struct(">iiiB")
-_S_INT16: Final = Struct(">h")
-_S_INT16_2INT32_INT64: Final = Struct(">hiiq")
-_S_INT16_2INT32_INT64_BYTE: Final = Struct(">hiiqB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
+_INT16: Final = Struct(">h")
+_INT16_2INT32_INT64: Final = Struct(">hiiq")
+_INT16_2INT32_INT64_BYTE: Final = Struct(">hiiqB")
+_INT16_2INT32_INT64_ZERO: Final = Struct(">hiiqx")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_S2INT32: Final = Struct(">ii")
+_S3INT32: Final = Struct(">iii")
+_S3INT32_BYTE: Final = Struct(">iiiB")
+_S3INT32_ZERO: Final = Struct(">iiix")
 _new: Final = object.__new__
 
 
@@ -54,66 +69,70 @@ class OffsetForLeaderEpochRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 3:
-                out += _S_INT32.pack(item.replica_id)
-            else:
-                pass
+            n = len(self.topics) + 1
             if version >= 4:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.replica_id, n)
+                else:
+                    out += _INT32.pack(self.replica_id)
+                    write_uvarint(out, n)
+            elif version >= 3:
+                out += _S2INT32.pack(self.replica_id, n - 1)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_offset_for_leader_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_offset_for_leader_topic(out, self.topics, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.replica_id, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.replica_id, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             elif version >= 3:
-                item.replica_id, n = _S_2INT32.unpack_from(data, at)
+                message.replica_id, n = _S2INT32.unpack_from(data, at)
                 at += 8
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
-                item.replica_id = -2
+                message.replica_id = -2
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_offset_for_leader_topic(data, at, version, n)
+            message.topics, at = _read_offset_for_leader_topic(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -145,70 +164,86 @@ class OffsetForLeaderEpochResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 2 <= version <= 4:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.topics) + 1
             if version >= 4:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_offset_for_leader_topic_result(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_offset_for_leader_topic_result(out, self.topics, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 2 <= version <= 4:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_offset_for_leader_topic_result(data, at, version, n)
+            message.topics, at = _read_offset_for_leader_topic_result(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_offset_for_leader_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
+def _read_offset_for_leader_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetForLeaderPartition], int]:
     items: list[OffsetForLeaderPartition] = []
     for _ in range(count):
         item = _new(OffsetForLeaderPartition)
         if version >= 4:
-            item.partition, item.current_leader_epoch, item.leader_epoch, tags = _S_3INT32_BYTE.unpack_from(data, at)
+            (
+                item.partition,
+                item.current_leader_epoch,
+                item.leader_epoch,
+                tags,
+            ) = _S3INT32_BYTE.unpack_from(data, at)
             at += 13
         else:
-            item.partition, item.current_leader_epoch, item.leader_epoch = _S_3INT32.unpack_from(data, at)
+            (
+                item.partition,
+                item.current_leader_epoch,
+                item.leader_epoch,
+            ) = _S3INT32.unpack_from(data, at)
             at += 12
             tags = 0
         item.unknown_tagged_fields = ()
@@ -218,45 +253,54 @@ def _read_offset_for_leader_partition(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_offset_for_leader_partition(out: bytearray, items: Iterable[OffsetForLeaderPartition], version: int) -> None:
+def _write_offset_for_leader_partition(
+    out: bytearray, items: Iterable[OffsetForLeaderPartition], version: int
+) -> None:
     for item in items:
-        out += _S_3INT32.pack(item.partition, item.current_leader_epoch, item.leader_epoch)
-        if item.unknown_tagged_fields:
-            if version < 4:
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                out += _S3INT32.pack(item.partition, item.current_leader_epoch, item.leader_epoch)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S3INT32_ZERO.pack(
+                    item.partition, item.current_leader_epoch, item.leader_epoch
+                )
+        else:
+            out += _S3INT32.pack(item.partition, item.current_leader_epoch, item.leader_epoch)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
 
 
-def _read_offset_for_leader_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetForLeaderTopic], int]:
-    limit = len(data)
+def _read_offset_for_leader_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetForLeaderTopic], int]:
     items: list[OffsetForLeaderTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetForLeaderTopic)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 12 <= limit - at:
             raise count_refused(n, limit - at)
@@ -273,34 +317,60 @@ def _read_offset_for_leader_topic(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_offset_for_leader_topic(out: bytearray, items: Iterable[OffsetForLeaderTopic], version: int) -> None:
+def _write_offset_for_leader_topic(
+    out: bytearray, items: Iterable[OffsetForLeaderTopic], version: int
+) -> None:
     for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.topic)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 4:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_offset_for_leader_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_epoch_end_offset(data: bytes, at: int, version: int, count: int) -> tuple[list[EpochEndOffset], int]:
+def _read_epoch_end_offset(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[EpochEndOffset], int]:
     items: list[EpochEndOffset] = []
     for _ in range(count):
         item = _new(EpochEndOffset)
         if version >= 4:
-            item.error_code, item.partition, item.leader_epoch, item.end_offset, tags = _S_INT16_2INT32_INT64_BYTE.unpack_from(data, at)
+            (
+                item.error_code,
+                item.partition,
+                item.leader_epoch,
+                item.end_offset,
+                tags,
+            ) = _INT16_2INT32_INT64_BYTE.unpack_from(data, at)
             at += 19
         else:
-            item.error_code, item.partition, item.leader_epoch, item.end_offset = _S_INT16_2INT32_INT64.unpack_from(data, at)
+            (
+                item.error_code,
+                item.partition,
+                item.leader_epoch,
+                item.end_offset,
+            ) = _INT16_2INT32_INT64.unpack_from(data, at)
             at += 18
             tags = 0
         item.unknown_tagged_fields = ()
@@ -312,43 +382,54 @@ def _read_epoch_end_offset(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_epoch_end_offset(out: bytearray, items: Iterable[EpochEndOffset], version: int) -> None:
     for item in items:
-        out += _S_INT16_2INT32_INT64.pack(item.error_code, item.partition, item.leader_epoch, item.end_offset)
-        if item.unknown_tagged_fields:
-            if version < 4:
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                out += _INT16_2INT32_INT64.pack(
+                    item.error_code, item.partition, item.leader_epoch, item.end_offset
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT16_2INT32_INT64_ZERO.pack(
+                    item.error_code, item.partition, item.leader_epoch, item.end_offset
+                )
+        else:
+            out += _INT16_2INT32_INT64.pack(
+                item.error_code, item.partition, item.leader_epoch, item.end_offset
+            )
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
 
 
-def _read_offset_for_leader_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[OffsetForLeaderTopicResult], int]:
-    limit = len(data)
+def _read_offset_for_leader_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[OffsetForLeaderTopicResult], int]:
     items: list[OffsetForLeaderTopicResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(OffsetForLeaderTopicResult)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 18 <= limit - at:
             raise count_refused(n, limit - at)
@@ -365,23 +446,36 @@ def _read_offset_for_leader_topic_result(data: bytes, at: int, version: int, cou
     return items, at
 
 
-def _write_offset_for_leader_topic_result(out: bytearray, items: Iterable[OffsetForLeaderTopicResult], version: int) -> None:
+def _write_offset_for_leader_topic_result(
+    out: bytearray, items: Iterable[OffsetForLeaderTopicResult], version: int
+) -> None:
     for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.topic)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 4:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_epoch_end_offset(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request OffsetForLeaderEpochRequest key=23 versions=2-4 flexible=4+ listeners=broker

@@ -11,32 +11,46 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_INT64: Final = Struct(">iiq")
-_S_2INT32_INT64_INT16: Final = Struct(">iiqh")
-_S_2INT32_UUID: Final = Struct(">ii16s")
-_S_2INT32_UUID_INT32: Final = Struct(">ii16si")
-_S_3INT32_INT64: Final = Struct(">iiiq")
-_S_3INT32_INT64_BYTE: Final = Struct(">iiiqB")
-_S_3INT32_UUID: Final = Struct(">iii16s")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_UUID: Final = Struct(">i16s")
-_S_INT32_UUID_INT32: Final = Struct(">i16si")
-_S_INT64_INT16_INT32_INT64_INT32_INT64_INT32_INT64: Final = Struct(">qhiqiqiq")
-_S_INT8: Final = Struct(">b")
-_S_INT8_2INT32: Final = Struct(">bii")
-_S_INT8_INT32: Final = Struct(">bi")
-_S_UINT32: Final = Struct(">I")
-_S_UINT32_INT32: Final = Struct(">Ii")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_UUID_INT32: Final = Struct(">i16si")
+_INT32_ZERO: Final = Struct(">ix")
+_INT64_INT16_INT32_INT64_INT32_INT64_INT32_INT64: Final = Struct(">qhiqiqiq")
+_INT8: Final = Struct(">b")
+_INT8_2INT32: Final = Struct(">bii")
+_INT8_INT32: Final = Struct(">bi")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_INT64_INT16: Final = Struct(">iiqh")
+_S2INT32_UUID: Final = Struct(">ii16s")
+_S2INT32_UUID_INT32: Final = Struct(">ii16si")
+_S3INT32_INT64: Final = Struct(">iiiq")
+_S3INT32_INT64_BYTE: Final = Struct(">iiiqB")
+_S3INT32_UUID: Final = Struct(">iii16s")
+_UINT32_INT32: Final = Struct(">Ii")
 _new: Final = object.__new__
 
 
@@ -53,58 +67,61 @@ class DefaultPrincipalData:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.type)
-            write_compact_string(out, item.name)
-            out += _S_BOOL.pack(item.token_authenticated)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.type.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            raw = self.name.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            if self.unknown_tagged_fields:
+                out += _BOOL.pack(self.token_authenticated)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _BOOL_ZERO.pack(self.token_authenticated)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.type = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.type = data[at - n : at].decode("utf-8", LENIENT)
+                message.type, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-            item.token_authenticated, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.name, at = read_compact_string(data, at)
+            message.token_authenticated, tags = _BOOL_BYTE.unpack_from(data, at)
             at += 2
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -132,13 +149,12 @@ class ProducerSnapshot:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_UINT32.pack(item.crc)
-            out += _S_INT32.pack(len(item.producer_entries))
-            _write_producer_entry(out, item.producer_entries, version)
-            if item.unknown_tagged_fields:
+            n = len(self.producer_entries) + 1
+            out += _UINT32_INT32.pack(self.crc, n - 1)
+            _write_producer_entry(out, self.producer_entries, version)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -146,24 +162,23 @@ class ProducerSnapshot:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.crc, n = _S_UINT32_INT32.unpack_from(data, at)
+            message.crc, n = _UINT32_INT32.unpack_from(data, at)
             at += 8
             if not 0 <= n * 46 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.producer_entries, at = _read_producer_entry(data, at, version, n)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.producer_entries, at = _read_producer_entry(data, at, version, n)
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -189,31 +204,51 @@ class QuorumStateData:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
             if version <= 0:
-                write_compact_string(out, item.cluster_id)
-            elif item.cluster_id:
-                raise not_in_version("cluster_id", version)
+                raw = self.cluster_id.encode()
+                n = len(raw) + 1
             if version >= 1:
-                out += _S_3INT32_UUID.pack(item.leader_id, item.leader_epoch, item.voted_id, item.voted_directory_id)
-                if item.applied_offset:
-                    raise not_in_version("applied_offset", version)
+                if self.cluster_id:
+                    raise not_in_version("cluster_id", version)
             else:
-                out += _S_3INT32_INT64.pack(item.leader_id, item.leader_epoch, item.voted_id, item.applied_offset)
-                if item.voted_directory_id != ZERO_UUID:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            if version <= 0:
+                out += raw
+            if version <= 0:
+                if self.current_voters is None:
+                    n = 0
+                else:
+                    n = len(self.current_voters) + 1
+            if version >= 1:
+                out += _S3INT32_UUID.pack(
+                    self.leader_id, self.leader_epoch, self.voted_id, self.voted_directory_id
+                )
+                if self.applied_offset:
+                    raise not_in_version("applied_offset", version)
+                if self.current_voters != []:
+                    raise not_in_version("current_voters", version)
+            else:
+                if n < 128:
+                    out += _S3INT32_INT64_BYTE.pack(
+                        self.leader_id, self.leader_epoch, self.voted_id, self.applied_offset, n
+                    )
+                else:
+                    out += _S3INT32_INT64.pack(
+                        self.leader_id, self.leader_epoch, self.voted_id, self.applied_offset
+                    )
+                    write_uvarint(out, n)
+                if self.voted_directory_id != ZERO_UUID:
                     raise not_in_version("voted_directory_id", version)
             if version <= 0:
-                if item.current_voters is None:
-                    out.append(0)
-                else:
-                    write_length(out, len(item.current_voters))
-                    _write_voter(out, item.current_voters, version)
-            elif item.current_voters != []:
-                raise not_in_version("current_voters", version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if self.current_voters is not None:
+                    _write_voter(out, self.current_voters, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -222,59 +257,63 @@ class QuorumStateData:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                pass
+                message.cluster_id = ""
             else:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
-            if version <= 0:
-                if n < 0:
-                    raise null_refused()
-                at += n
-                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.cluster_id = ""
+                    message.cluster_id, at = read_compact_string(data, at)
             if version >= 1:
-                item.leader_id, item.leader_epoch, item.voted_id, item.voted_directory_id = _S_3INT32_UUID.unpack_from(data, at)
+                (
+                    message.leader_id,
+                    message.leader_epoch,
+                    message.voted_id,
+                    message.voted_directory_id,
+                ) = _S3INT32_UUID.unpack_from(data, at)
                 at += 28
-                item.applied_offset = 0
+                message.applied_offset = 0
+                message.current_voters = []
             else:
-                item.leader_id, item.leader_epoch, item.voted_id, item.applied_offset, n = _S_3INT32_INT64_BYTE.unpack_from(data, at)
-                at += 21
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.leader_id,
+                    message.leader_epoch,
+                    message.voted_id,
+                    message.applied_offset,
+                    n,
+                ) = _S3INT32_INT64_BYTE.unpack_from(data, at)
+                at += 20
+                message.voted_directory_id = ZERO_UUID
+                if n < 128:
                     n -= 1
-                item.voted_directory_id = ZERO_UUID
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if version <= 0:
                 if n < 0:
-                    item.current_voters = None
+                    message.current_voters = None
                 else:
                     if not 0 <= n * 5 <= limit - at:
                         raise count_refused(n, limit - at)
-                    item.current_voters, at = _read_voter(data, at, version, n)
-            else:
-                item.current_voters = []
+                    message.current_voters, at = _read_voter(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -328,52 +367,75 @@ class SubscriptionInfoData:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 11:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 3:
-                out += _S_2INT32_UUID.pack(item.version, item.latest_supported_version, item.process_id)
+            if version <= 6:
+                n = len(self.prev_tasks) + 1
+            if version >= 7:
+                out += _S2INT32_UUID.pack(
+                    self.version, self.latest_supported_version, self.process_id
+                )
+                if self.prev_tasks:
+                    raise not_in_version("prev_tasks", version)
+            elif version >= 3:
+                out += _S2INT32_UUID_INT32.pack(
+                    self.version, self.latest_supported_version, self.process_id, n - 1
+                )
             else:
-                out += _S_INT32_UUID.pack(item.version, item.process_id)
-                if item.latest_supported_version != -1:
+                out += _INT32_UUID_INT32.pack(self.version, self.process_id, n - 1)
+                if self.latest_supported_version != -1:
                     raise not_in_version("latest_supported_version", version)
             if version <= 6:
-                out += _S_INT32.pack(len(item.prev_tasks))
-                _write_task_id(out, item.prev_tasks, version)
-            elif item.prev_tasks:
-                raise not_in_version("prev_tasks", version)
+                _write_task_id(out, self.prev_tasks, version)
             if version <= 6:
-                out += _S_INT32.pack(len(item.standby_tasks))
-                _write_task_id(out, item.standby_tasks, version)
-            elif item.standby_tasks:
-                raise not_in_version("standby_tasks", version)
-            if version >= 2:
-                out += _S_INT32.pack(len(item.user_end_point))
-                out += item.user_end_point
-            elif item.user_end_point:
-                raise not_in_version("user_end_point", version)
+                n = len(self.standby_tasks) + 1
             if version >= 7:
-                out += _S_INT32.pack(len(item.task_offset_sums))
-                _write_task_offset_sum(out, item.task_offset_sums, version)
-            elif item.task_offset_sums:
-                raise not_in_version("task_offset_sums", version)
-            if version >= 9:
-                out += _S_INT8_INT32.pack(item.unique_field, item.error_code)
-            elif version >= 8:
-                out += _S_INT8.pack(item.unique_field)
-                if item.error_code:
-                    raise not_in_version("error_code", version)
+                if self.standby_tasks:
+                    raise not_in_version("standby_tasks", version)
             else:
-                if item.unique_field:
-                    raise not_in_version("unique_field", version)
-                if item.error_code:
-                    raise not_in_version("error_code", version)
+                out += _INT32.pack(n - 1)
+            if version <= 6:
+                _write_task_id(out, self.standby_tasks, version)
+            if version >= 2:
+                n = len(self.user_end_point) + 1
+            if version >= 2:
+                out += _INT32.pack(n - 1)
+            elif self.user_end_point:
+                raise not_in_version("user_end_point", version)
+            if version >= 2:
+                out += self.user_end_point
+            if version >= 7:
+                n = len(self.task_offset_sums) + 1
+            if version >= 7:
+                out += _INT32.pack(n - 1)
+            elif self.task_offset_sums:
+                raise not_in_version("task_offset_sums", version)
+            if version >= 7:
+                _write_task_offset_sum(out, self.task_offset_sums, version)
             if version >= 11:
-                out += _S_INT32.pack(len(item.client_tags))
-                _write_client_tag(out, item.client_tags, version)
-            elif item.client_tags:
-                raise not_in_version("client_tags", version)
-            if item.unknown_tagged_fields:
+                n = len(self.client_tags) + 1
+            if version >= 11:
+                out += _INT8_2INT32.pack(self.unique_field, self.error_code, n - 1)
+            elif version >= 9:
+                out += _INT8_INT32.pack(self.unique_field, self.error_code)
+                if self.client_tags:
+                    raise not_in_version("client_tags", version)
+            elif version >= 8:
+                out += _INT8.pack(self.unique_field)
+                if self.error_code:
+                    raise not_in_version("error_code", version)
+                if self.client_tags:
+                    raise not_in_version("client_tags", version)
+            else:
+                if self.unique_field:
+                    raise not_in_version("unique_field", version)
+                if self.error_code:
+                    raise not_in_version("error_code", version)
+                if self.client_tags:
+                    raise not_in_version("client_tags", version)
+            if version >= 11:
+                _write_client_tag(out, self.client_tags, version)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -381,97 +443,109 @@ class SubscriptionInfoData:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 11:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 7:
-                item.version, item.latest_supported_version, item.process_id = _S_2INT32_UUID.unpack_from(data, at)
+                (
+                    message.version,
+                    message.latest_supported_version,
+                    message.process_id,
+                ) = _S2INT32_UUID.unpack_from(data, at)
                 at += 24
+                message.prev_tasks = []
             elif version >= 3:
-                item.version, item.latest_supported_version, item.process_id, n = _S_2INT32_UUID_INT32.unpack_from(data, at)
+                (
+                    message.version,
+                    message.latest_supported_version,
+                    message.process_id,
+                    n,
+                ) = _S2INT32_UUID_INT32.unpack_from(data, at)
                 at += 28
             else:
-                item.version, item.process_id, n = _S_INT32_UUID_INT32.unpack_from(data, at)
+                message.version, message.process_id, n = _INT32_UUID_INT32.unpack_from(data, at)
                 at += 24
-                item.latest_supported_version = -1
+                message.latest_supported_version = -1
             if version <= 6:
                 if not 0 <= n * 8 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.prev_tasks, at = _read_task_id(data, at, version, n)
-            else:
-                item.prev_tasks = []
+                message.prev_tasks, at = _read_task_id(data, at, version, n)
             if version >= 7:
-                pass
+                message.standby_tasks = []
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if version <= 6:
                 if not 0 <= n * 8 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.standby_tasks, at = _read_task_id(data, at, version, n)
-            else:
-                item.standby_tasks = []
+                message.standby_tasks, at = _read_task_id(data, at, version, n)
             if version >= 2:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             else:
-                pass
+                message.user_end_point = b""
             if version >= 2:
                 if n < 0:
                     raise null_refused()
+                message.user_end_point = data[at : at + n]
                 at += n
-                item.user_end_point = data[at - n : at]
-            else:
-                item.user_end_point = b""
             if version >= 7:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             else:
-                pass
+                message.task_offset_sums = []
             if version >= 7:
                 if not 0 <= n * 8 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.task_offset_sums, at = _read_task_offset_sum(data, at, version, n)
-            else:
-                item.task_offset_sums = []
+                message.task_offset_sums, at = _read_task_offset_sum(data, at, version, n)
             if version >= 11:
-                item.unique_field, item.error_code, n = _S_INT8_2INT32.unpack_from(data, at)
+                message.unique_field, message.error_code, n = _INT8_2INT32.unpack_from(data, at)
                 at += 9
             elif version >= 9:
-                item.unique_field, item.error_code = _S_INT8_INT32.unpack_from(data, at)
+                message.unique_field, message.error_code = _INT8_INT32.unpack_from(data, at)
                 at += 5
+                message.client_tags = []
             elif version >= 8:
-                (item.unique_field,) = _S_INT8.unpack_from(data, at)
+                (message.unique_field,) = _INT8.unpack_from(data, at)
                 at += 1
-                item.error_code = 0
+                message.error_code = 0
+                message.client_tags = []
             else:
-                item.unique_field = 0
-                item.error_code = 0
+                message.unique_field = 0
+                message.error_code = 0
+                message.client_tags = []
             if version >= 11:
                 if not 0 <= n * 8 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.client_tags, at = _read_client_tag(data, at, version, n)
-            else:
-                item.client_tags = []
-            tags = 0
-            item.unknown_tagged_fields = ()
+                message.client_tags, at = _read_client_tag(data, at, version, n)
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_producer_entry(data: bytes, at: int, version: int, count: int) -> tuple[list[ProducerEntry], int]:
+def _read_producer_entry(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ProducerEntry], int]:
     items: list[ProducerEntry] = []
     for _ in range(count):
         item = _new(ProducerEntry)
-        item.producer_id, item.epoch, item.last_sequence, item.last_offset, item.offset_delta, item.timestamp, item.coordinator_epoch, item.current_txn_first_offset = _S_INT64_INT16_INT32_INT64_INT32_INT64_INT32_INT64.unpack_from(data, at)
+        (
+            item.producer_id,
+            item.epoch,
+            item.last_sequence,
+            item.last_offset,
+            item.offset_delta,
+            item.timestamp,
+            item.coordinator_epoch,
+            item.current_txn_first_offset,
+        ) = _INT64_INT16_INT32_INT64_INT32_INT64_INT32_INT64.unpack_from(data, at)
         at += 46
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
@@ -479,7 +553,16 @@ def _read_producer_entry(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_producer_entry(out: bytearray, items: Iterable[ProducerEntry], version: int) -> None:
     for item in items:
-        out += _S_INT64_INT16_INT32_INT64_INT32_INT64_INT32_INT64.pack(item.producer_id, item.epoch, item.last_sequence, item.last_offset, item.offset_delta, item.timestamp, item.coordinator_epoch, item.current_txn_first_offset)
+        out += _INT64_INT16_INT32_INT64_INT32_INT64_INT32_INT64.pack(
+            item.producer_id,
+            item.epoch,
+            item.last_sequence,
+            item.last_offset,
+            item.offset_delta,
+            item.timestamp,
+            item.coordinator_epoch,
+            item.current_txn_first_offset,
+        )
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
@@ -488,7 +571,7 @@ def _read_voter(data: bytes, at: int, version: int, count: int) -> tuple[list[Vo
     items: list[Voter] = []
     for _ in range(count):
         item = _new(Voter)
-        item.voter_id, tags = _S_INT32_BYTE.unpack_from(data, at)
+        item.voter_id, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -499,20 +582,19 @@ def _read_voter(data: bytes, at: int, version: int, count: int) -> tuple[list[Vo
 
 def _write_voter(out: bytearray, items: Iterable[Voter], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.voter_id)
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.voter_id)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.voter_id)
 
 
 def _read_task_id(data: bytes, at: int, version: int, count: int) -> tuple[list[TaskId], int]:
     items: list[TaskId] = []
     for _ in range(count):
         item = _new(TaskId)
-        item.topic_group_id, item.partition = _S_2INT32.unpack_from(data, at)
+        item.topic_group_id, item.partition = _S2INT32.unpack_from(data, at)
         at += 8
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
@@ -520,63 +602,68 @@ def _read_task_id(data: bytes, at: int, version: int, count: int) -> tuple[list[
 
 def _write_task_id(out: bytearray, items: Iterable[TaskId], version: int) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.topic_group_id, item.partition)
+        out += _S2INT32.pack(item.topic_group_id, item.partition)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
 
-def _read_partition_to_offset_sum(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionToOffsetSum], int]:
+def _read_partition_to_offset_sum(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionToOffsetSum], int]:
     items: list[PartitionToOffsetSum] = []
     for _ in range(count):
         item = _new(PartitionToOffsetSum)
-        item.partition, item.offset_sum = _S_INT32_INT64.unpack_from(data, at)
+        item.partition, item.offset_sum = _INT32_INT64.unpack_from(data, at)
         at += 12
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
 
 
-def _write_partition_to_offset_sum(out: bytearray, items: Iterable[PartitionToOffsetSum], version: int) -> None:
+def _write_partition_to_offset_sum(
+    out: bytearray, items: Iterable[PartitionToOffsetSum], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT64.pack(item.partition, item.offset_sum)
+        out += _INT32_INT64.pack(item.partition, item.offset_sum)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
 
-def _read_task_offset_sum(data: bytes, at: int, version: int, count: int) -> tuple[list[TaskOffsetSum], int]:
-    limit = len(data)
+def _read_task_offset_sum(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TaskOffsetSum], int]:
     items: list[TaskOffsetSum] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TaskOffsetSum)
         if version >= 10:
-            item.topic_group_id, item.partition, item.offset_sum, n = _S_2INT32_INT64_INT16.unpack_from(data, at)
+            (
+                item.topic_group_id,
+                item.partition,
+                item.offset_sum,
+                n,
+            ) = _S2INT32_INT64_INT16.unpack_from(data, at)
             at += 18
-        else:
-            (item.topic_group_id,) = _S_INT32.unpack_from(data, at)
-            at += 4
-            item.partition = 0
-            item.offset_sum = 0
-        if version >= 10:
             if n < 0:
                 item.named_topology = None
             else:
+                item.named_topology = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.named_topology = data[at - n : at].decode("utf-8", LENIENT)
         else:
+            (item.topic_group_id,) = _INT32.unpack_from(data, at)
+            at += 4
+            item.partition = 0
+            item.offset_sum = 0
             item.named_topology = ""
         if version >= 10:
-            pass
+            item.partition_to_offset_sum = []
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if version <= 9:
             if not 0 <= n * 12 <= limit - at:
                 raise count_refused(n, limit - at)
             item.partition_to_offset_sum, at = _read_partition_to_offset_sum(data, at, version, n)
-        else:
-            item.partition_to_offset_sum = []
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
@@ -585,25 +672,35 @@ def _read_task_offset_sum(data: bytes, at: int, version: int, count: int) -> tup
 def _write_task_offset_sum(out: bytearray, items: Iterable[TaskOffsetSum], version: int) -> None:
     for item in items:
         if version >= 10:
-            out += _S_2INT32_INT64.pack(item.topic_group_id, item.partition, item.offset_sum)
+            if item.named_topology is None:
+                raw = b""
+                n = 0
+            else:
+                raw = item.named_topology.encode()
+                n = len(raw) + 1
+        if version >= 10:
+            out += _S2INT32_INT64_INT16.pack(
+                item.topic_group_id, item.partition, item.offset_sum, n - 1
+            )
         else:
-            out += _S_INT32.pack(item.topic_group_id)
+            out += _INT32.pack(item.topic_group_id)
             if item.partition:
                 raise not_in_version("partition", version)
             if item.offset_sum:
                 raise not_in_version("offset_sum", version)
+            if item.named_topology != "":
+                raise not_in_version("named_topology", version)
         if version >= 10:
-            if item.named_topology is None:
-                out += b"\xff\xff"
-            else:
-                write_string(out, item.named_topology)
-        elif item.named_topology != "":
-            raise not_in_version("named_topology", version)
+            out += raw
         if version <= 9:
-            out += _S_INT32.pack(len(item.partition_to_offset_sum))
+            n = len(item.partition_to_offset_sum) + 1
+        if version >= 10:
+            if item.partition_to_offset_sum:
+                raise not_in_version("partition_to_offset_sum", version)
+        else:
+            out += _INT32.pack(n - 1)
+        if version <= 9:
             _write_partition_to_offset_sum(out, item.partition_to_offset_sum, version)
-        elif item.partition_to_offset_sum:
-            raise not_in_version("partition_to_offset_sum", version)
         if item.unknown_tagged_fields:
             raise tags_refused(version)
 
@@ -612,19 +709,18 @@ def _read_client_tag(data: bytes, at: int, version: int, count: int) -> tuple[li
     items: list[ClientTag] = []
     for _ in range(count):
         item = _new(ClientTag)
-        (n,) = _S_INT32.unpack_from(data, at)
+        (n,) = _INT32.unpack_from(data, at)
         at += 4
         if n < 0:
             raise null_refused()
+        item.key = data[at : at + n]
         at += n
-        item.key = data[at - n : at]
-        (n,) = _S_INT32.unpack_from(data, at)
+        (n,) = _INT32.unpack_from(data, at)
         at += 4
         if n < 0:
             raise null_refused()
+        item.value = data[at : at + n]
         at += n
-        item.value = data[at - n : at]
-        tags = 0
         item.unknown_tagged_fields = ()
         items.append(item)
     return items, at
@@ -632,9 +728,11 @@ def _read_client_tag(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_client_tag(out: bytearray, items: Iterable[ClientTag], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(len(item.key))
+        n = len(item.key) + 1
+        out += _INT32.pack(n - 1)
         out += item.key
-        out += _S_INT32.pack(len(item.value))
+        n = len(item.value) + 1
+        out += _INT32.pack(n - 1)
         out += item.value
         if item.unknown_tagged_fields:
             raise tags_refused(version)

@@ -12,26 +12,52 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint, tag_refused
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+    read_uvarint,
+    tag_refused,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_INT16: Final = Struct(">h")
-_S_INT16_2INT32: Final = Struct(">hii")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT16_INT32_BYTE: Final = Struct(">hiB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_2INT64: Final = Struct(">ihqq")
-_S_INT32_INT16_3INT64: Final = Struct(">ihqqq")
-_S_INT32_INT16_3INT64_BYTE: Final = Struct(">ihqqqB")
-_S_INT32_INT16_3INT64_INT32: Final = Struct(">ihqqqi")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT16: Final = Struct(">h")
+_INT16_2INT32: Final = Struct(">hii")
+_INT16_INT32: Final = Struct(">hi")
+_INT16_INT32_BYTE: Final = Struct(">hiB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_2INT64: Final = Struct(">ihqq")
+_INT32_INT16_3INT64: Final = Struct(">ihqqq")
+_INT32_INT16_3INT64_BYTE: Final = Struct(">ihqqqB")
+_INT32_INT16_3INT64_INT32: Final = Struct(">ihqqqi")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_ZERO: Final = Struct(">iix")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -65,84 +91,93 @@ class ProduceRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 3 <= version <= 13:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.transactional_id is None:
-                if version >= 9:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+            if self.transactional_id is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 9:
-                    write_compact_string(out, item.transactional_id)
-                else:
-                    write_string(out, item.transactional_id)
-            out += _S_INT16_INT32.pack(item.acks, item.timeout_ms)
+                raw = self.transactional_id.encode()
+                n = len(raw) + 1
             if version >= 9:
-                write_length(out, len(item.topic_data))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
             else:
-                out += _S_INT32.pack(len(item.topic_data))
-            _write_topic_produce_data(out, item.topic_data, version)
-            if item.unknown_tagged_fields:
-                if version < 9:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 9:
-                out.append(0)
+                out += _INT16.pack(n - 1)
+            out += raw
+            n = len(self.topic_data) + 1
+            if version >= 9:
+                if n < 128:
+                    out += _INT16_INT32_BYTE.pack(self.acks, self.timeout_ms, n)
+                else:
+                    out += _INT16_INT32.pack(self.acks, self.timeout_ms)
+                    write_uvarint(out, n)
+            else:
+                out += _INT16_2INT32.pack(self.acks, self.timeout_ms, n - 1)
+            _write_topic_produce_data(out, self.topic_data, version)
+            if version >= 9:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 3 <= version <= 13:
-            raise unsupported(cls, version)
-        data = view
+            raise version_refused(cls, version)
         start = at
+        data = view
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 9:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.transactional_id = str(data[at + 1 : at + n], "utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.transactional_id, at = read_compact_string_or_null(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                item.transactional_id = None
-            else:
-                at += n
-                item.transactional_id = str(data[at - n : at], "utf-8", LENIENT)
-            if version >= 9:
-                item.acks, item.timeout_ms, n = _S_INT16_INT32_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_length(data, at - 1)
+                if n < 0:
+                    message.transactional_id = None
                 else:
+                    message.transactional_id = str(data[at : at + n], "utf-8", LENIENT)
+                    at += n
+            if version >= 9:
+                message.acks, message.timeout_ms, n = _INT16_INT32_BYTE.unpack_from(data, at)
+                at += 6
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.acks, item.timeout_ms, n = _S_INT16_2INT32.unpack_from(data, at)
+                message.acks, message.timeout_ms, n = _INT16_2INT32.unpack_from(data, at)
                 at += 10
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topic_data, at = _read_topic_produce_data(data, at, version, n)
+            message.topic_data, at = _read_topic_produce_data(data, at, version, n)
             if version >= 9:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -206,81 +241,94 @@ class ProduceResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 3 <= version <= 13:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.responses) + 1
             if version >= 9:
-                write_length(out, len(item.responses))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.responses))
-            _write_topic_produce_response(out, item.responses, version)
-            out += _S_INT32.pack(item.throttle_time_ms)
-            if item.node_endpoints or item.unknown_tagged_fields:
-                _write_produce_response_tags(out, item, version)
-            elif version >= 9:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_topic_produce_response(out, self.responses, version)
+            if version >= 9:
+                if self.node_endpoints or self.unknown_tagged_fields:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    _write_produce_response_tags(out, self, version)
+                else:
+                    out += _INT32_ZERO.pack(self.throttle_time_ms)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                if self.node_endpoints:
+                    raise not_in_version("node_endpoints", version)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 3 <= version <= 13:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 9:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_topic_produce_response(data, at, version, n)
+            message.responses, at = _read_topic_produce_response(data, at, version, n)
             if version >= 9:
-                item.throttle_time_ms, tags = _S_INT32_BYTE.unpack_from(data, at)
+                message.throttle_time_ms, tags = _INT32_BYTE.unpack_from(data, at)
                 at += 5
             else:
-                (item.throttle_time_ms,) = _S_INT32.unpack_from(data, at)
+                (message.throttle_time_ms,) = _INT32.unpack_from(data, at)
                 at += 4
                 tags = 0
-            item.node_endpoints = []
-            item.unknown_tagged_fields = ()
+            message.node_endpoints = []
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_produce_response_tags(item, data, at - 1, version)
+                at = _read_produce_response_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_partition_produce_data(data: memoryview, at: int, version: int, count: int) -> tuple[list[PartitionProduceData], int]:
+def _read_partition_produce_data(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[PartitionProduceData], int]:
     items: list[PartitionProduceData] = []
     for _ in range(count):
         item = _new(PartitionProduceData)
         if version >= 9:
-            item.index, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.index, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            item.index, n = _S_2INT32.unpack_from(data, at)
+            item.index, n = _S2INT32.unpack_from(data, at)
             at += 8
         if n < 0:
             item.records = None
         else:
+            item.records = data[at : at + n]
             at += n
-            item.records = data[at - n : at]
         if version >= 9:
             tags = data[at]
             at += 1
@@ -293,69 +341,74 @@ def _read_partition_produce_data(data: memoryview, at: int, version: int, count:
     return items, at
 
 
-def _write_partition_produce_data(out: bytearray, items: Iterable[PartitionProduceData], version: int) -> None:
+def _write_partition_produce_data(
+    out: bytearray, items: Iterable[PartitionProduceData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.index)
         if item.records is None:
-            if version >= 9:
-                out.append(0)
-            else:
-                out += b"\xff\xff\xff\xff"
+            n = 0
         else:
-            if version >= 9:
-                write_length(out, len(item.records))
+            n = len(item.records) + 1
+        if version >= 9:
+            if n < 128:
+                out += _INT32_BYTE.pack(item.index, n)
             else:
-                out += _S_INT32.pack(len(item.records))
+                out += _INT32.pack(item.index)
+                write_uvarint(out, n)
+        else:
+            out += _S2INT32.pack(item.index, n - 1)
+        if item.records is not None:
             append_records(out, item.records)
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 9:
-            out.append(0)
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_topic_produce_data(data: memoryview, at: int, version: int, count: int) -> tuple[list[TopicProduceData], int]:
-    limit = len(data)
+def _read_topic_produce_data(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[TopicProduceData], int]:
     items: list[TopicProduceData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TopicProduceData)
         if version >= 13:
-            pass
+            item.name = ""
         elif version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = str(data[at + 1 : at + n], "utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if version <= 12:
             if n < 0:
                 raise null_refused()
+            item.name = str(data[at : at + n], "utf-8", LENIENT)
             at += n
-            item.name = str(data[at - n : at], "utf-8", LENIENT)
-        else:
-            item.name = ""
         if version >= 13:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
         if not 0 <= n * 6 <= limit - at:
@@ -373,49 +426,70 @@ def _read_topic_produce_data(data: memoryview, at: int, version: int, count: int
     return items, at
 
 
-def _write_topic_produce_data(out: bytearray, items: Iterable[TopicProduceData], version: int) -> None:
+def _write_topic_produce_data(
+    out: bytearray, items: Iterable[TopicProduceData], version: int
+) -> None:
     for item in items:
         if version <= 12:
-            if version >= 9:
-                write_compact_string(out, item.name)
-            else:
-                write_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
         if version >= 13:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        if version >= 9:
-            write_length(out, len(item.partition_data))
-        else:
-            out += _S_INT32.pack(len(item.partition_data))
-        _write_partition_produce_data(out, item.partition_data, version)
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
         elif version >= 9:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        if version <= 12:
+            out += raw
+        n = len(item.partition_data) + 1
+        if version >= 13:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
+            else:
+                out += _UUID.pack(item.topic_id)
+                write_uvarint(out, n)
+        elif version >= 9:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
+        _write_partition_produce_data(out, item.partition_data, version)
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_batch_index_and_error_message(data: bytes, at: int, version: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
+def _read_batch_index_and_error_message(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[BatchIndexAndErrorMessage], int]:
     items: list[BatchIndexAndErrorMessage] = []
     for _ in range(count):
         item = _new(BatchIndexAndErrorMessage)
         if version >= 9:
-            item.batch_index, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            item.batch_index, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if 0 < n < 128:
+                item.batch_index_error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.batch_index_error_message, at = read_compact_string_or_null(data, at)
         else:
-            item.batch_index, n = _S_INT32_INT16.unpack_from(data, at)
+            item.batch_index, n = _INT32_INT16.unpack_from(data, at)
             at += 6
-        if n < 0:
-            item.batch_index_error_message = None
-        else:
-            at += n
-            item.batch_index_error_message = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.batch_index_error_message = None
+            else:
+                item.batch_index_error_message = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 9:
             tags = data[at]
             at += 1
@@ -428,31 +502,40 @@ def _read_batch_index_and_error_message(data: bytes, at: int, version: int, coun
     return items, at
 
 
-def _write_batch_index_and_error_message(out: bytearray, items: Iterable[BatchIndexAndErrorMessage], version: int) -> None:
+def _write_batch_index_and_error_message(
+    out: bytearray, items: Iterable[BatchIndexAndErrorMessage], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.batch_index)
         if item.batch_index_error_message is None:
-            if version >= 9:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 9:
-                write_compact_string(out, item.batch_index_error_message)
+            raw = item.batch_index_error_message.encode()
+            n = len(raw) + 1
+        if version >= 9:
+            if n < 128:
+                out += _INT32_BYTE.pack(item.batch_index, n)
             else:
-                write_string(out, item.batch_index_error_message)
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 9:
-            out.append(0)
+                out += _INT32.pack(item.batch_index)
+                write_string_length(out, n)
+        else:
+            out += _INT32_INT16.pack(item.batch_index, n - 1)
+        out += raw
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_leader_id_and_epoch(data: bytes, at: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+def _read_leader_id_and_epoch(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[LeaderIdAndEpoch], int]:
     items: list[LeaderIdAndEpoch] = []
     for _ in range(count):
-        leader_id, leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        leader_id, leader_epoch, tags = _S2INT32_BYTE.unpack_from(data, at)
         at += 9
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -461,61 +544,88 @@ def _read_leader_id_and_epoch(data: bytes, at: int, version: int, count: int) ->
     return items, at
 
 
-def _write_leader_id_and_epoch(out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+def _write_leader_id_and_epoch(
+    out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int
+) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
         if item.unknown_tagged_fields:
+            out += _S2INT32.pack(item.leader_id, item.leader_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT32_ZERO.pack(item.leader_id, item.leader_epoch)
 
 
-def _read_partition_produce_response(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
-    limit = len(data)
+def _read_partition_produce_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionProduceResponse], int]:
     items: list[PartitionProduceResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(PartitionProduceResponse)
         if version >= 9:
-            item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, n = _S_INT32_INT16_3INT64_BYTE.unpack_from(data, at)
-            at += 31
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                item.index,
+                item.error_code,
+                item.base_offset,
+                item.log_append_time_ms,
+                item.log_start_offset,
+                n,
+            ) = _INT32_INT16_3INT64_BYTE.unpack_from(data, at)
+            at += 30
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 8:
-            item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, n = _S_INT32_INT16_3INT64_INT32.unpack_from(data, at)
+            (
+                item.index,
+                item.error_code,
+                item.base_offset,
+                item.log_append_time_ms,
+                item.log_start_offset,
+                n,
+            ) = _INT32_INT16_3INT64_INT32.unpack_from(data, at)
             at += 34
         elif version >= 5:
-            item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset = _S_INT32_INT16_3INT64.unpack_from(data, at)
+            (
+                item.index,
+                item.error_code,
+                item.base_offset,
+                item.log_append_time_ms,
+                item.log_start_offset,
+            ) = _INT32_INT16_3INT64.unpack_from(data, at)
             at += 30
+            item.record_errors = []
         else:
-            item.index, item.error_code, item.base_offset, item.log_append_time_ms = _S_INT32_INT16_2INT64.unpack_from(data, at)
+            (
+                item.index,
+                item.error_code,
+                item.base_offset,
+                item.log_append_time_ms,
+            ) = _INT32_INT16_2INT64.unpack_from(data, at)
             at += 22
             item.log_start_offset = -1
+            item.record_errors = []
         if version >= 8:
             if not 0 <= n * 6 <= limit - at:
                 raise count_refused(n, limit - at)
             item.record_errors, at = _read_batch_index_and_error_message(data, at, version, n)
-        else:
-            item.record_errors = []
         if version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.error_message, at = read_compact_string_or_null(data, at)
         elif version >= 8:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        else:
-            pass
-        if version >= 8:
             if n < 0:
                 item.error_message = None
             else:
+                item.error_message = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
         else:
             item.error_message = None
         if version >= 9:
@@ -531,39 +641,91 @@ def _read_partition_produce_response(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_partition_produce_response(out: bytearray, items: Iterable[PartitionProduceResponse], version: int) -> None:
+def _write_partition_produce_response(
+    out: bytearray, items: Iterable[PartitionProduceResponse], version: int
+) -> None:
     for item in items:
-        if version >= 5:
-            out += _S_INT32_INT16_3INT64.pack(item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset)
-        else:
-            out += _S_INT32_INT16_2INT64.pack(item.index, item.error_code, item.base_offset, item.log_append_time_ms)
         if version >= 8:
-            if version >= 9:
-                write_length(out, len(item.record_errors))
+            n = len(item.record_errors) + 1
+        if version >= 9:
+            if n < 128:
+                out += _INT32_INT16_3INT64_BYTE.pack(
+                    item.index,
+                    item.error_code,
+                    item.base_offset,
+                    item.log_append_time_ms,
+                    item.log_start_offset,
+                    n,
+                )
             else:
-                out += _S_INT32.pack(len(item.record_errors))
+                out += _INT32_INT16_3INT64.pack(
+                    item.index,
+                    item.error_code,
+                    item.base_offset,
+                    item.log_append_time_ms,
+                    item.log_start_offset,
+                )
+                write_uvarint(out, n)
+        elif version >= 8:
+            out += _INT32_INT16_3INT64_INT32.pack(
+                item.index,
+                item.error_code,
+                item.base_offset,
+                item.log_append_time_ms,
+                item.log_start_offset,
+                n - 1,
+            )
+        elif version >= 5:
+            out += _INT32_INT16_3INT64.pack(
+                item.index,
+                item.error_code,
+                item.base_offset,
+                item.log_append_time_ms,
+                item.log_start_offset,
+            )
+        else:
+            out += _INT32_INT16_2INT64.pack(
+                item.index, item.error_code, item.base_offset, item.log_append_time_ms
+            )
+        if version >= 8:
             _write_batch_index_and_error_message(out, item.record_errors, version)
         if version >= 8:
             if item.error_message is None:
-                if version >= 9:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+                raw = b""
+                n = 0
             else:
-                if version >= 9:
-                    write_compact_string(out, item.error_message)
-                else:
-                    write_string(out, item.error_message)
-        if item.current_leader is not _NO_LEADER_ID_AND_EPOCH or item.unknown_tagged_fields:
-            _write_partition_produce_response_tags(out, item, version)
-        elif version >= 9:
-            out.append(0)
+                raw = item.error_message.encode()
+                n = len(raw) + 1
+        if version >= 9:
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        elif version >= 8:
+            out += _INT16.pack(n - 1)
+        if version >= 8:
+            out += raw
+        if version >= 9:
+            if (
+                item.current_leader is not _NO_LEADER_ID_AND_EPOCH
+                or item.unknown_tagged_fields
+            ):
+                _write_partition_produce_response_tags(out, item, version)
+            else:
+                out.append(0)
+        else:
+            if item.current_leader is not _NO_LEADER_ID_AND_EPOCH and item.current_leader != _NO_LEADER_ID_AND_EPOCH:
+                raise not_in_version("current_leader", version)
+            if item.unknown_tagged_fields:
+                raise tags_refused(version)
 
 
-def _read_partition_produce_response_tags(item: PartitionProduceResponse, data: bytes, at: int, version: int) -> int:
+def _read_partition_produce_response_tags(
+    item: PartitionProduceResponse, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -577,63 +739,61 @@ def _read_partition_produce_response_tags(item: PartitionProduceResponse, data: 
     return at
 
 
-def _write_partition_produce_response_tags(target: bytearray, item: PartitionProduceResponse, version: int) -> None:
+def _write_partition_produce_response_tags(
+    section: bytearray, item: PartitionProduceResponse, version: int
+) -> None:
     known: list[TaggedField] = []
-    if item.current_leader != _NO_LEADER_ID_AND_EPOCH:
+    if item.current_leader is not _NO_LEADER_ID_AND_EPOCH and item.current_leader != _NO_LEADER_ID_AND_EPOCH:
         if version >= 10:
             out = bytearray()
             _write_leader_id_and_epoch(out, (item.current_leader,), version)
             known.append(TaggedField(0, bytes(out)))
         else:
             raise not_in_version("current_leader", version)
-    if version < 9:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_topic_produce_response(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicProduceResponse], int]:
-    limit = len(data)
+def _read_topic_produce_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicProduceResponse], int]:
     items: list[TopicProduceResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TopicProduceResponse)
         if version >= 13:
-            pass
+            item.name = ""
         elif version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if version <= 12:
             if n < 0:
                 raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.name = data[at - n : at].decode("utf-8", LENIENT)
-        else:
-            item.name = ""
         if version >= 13:
-            item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         elif version >= 9:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
             item.topic_id = ZERO_UUID
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
             item.topic_id = ZERO_UUID
         if not 0 <= n * 22 <= limit - at:
@@ -651,55 +811,68 @@ def _read_topic_produce_response(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_topic_produce_response(out: bytearray, items: Iterable[TopicProduceResponse], version: int) -> None:
+def _write_topic_produce_response(
+    out: bytearray, items: Iterable[TopicProduceResponse], version: int
+) -> None:
     for item in items:
         if version <= 12:
-            if version >= 9:
-                write_compact_string(out, item.name)
-            else:
-                write_string(out, item.name)
+            raw = item.name.encode()
+            n = len(raw) + 1
         if version >= 13:
-            out += _S_UUID.pack(item.topic_id)
-        else:
             pass
-        if version >= 9:
-            write_length(out, len(item.partition_responses))
-        else:
-            out += _S_INT32.pack(len(item.partition_responses))
-        _write_partition_produce_response(out, item.partition_responses, version)
-        if item.unknown_tagged_fields:
-            if version < 9:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
         elif version >= 9:
-            out.append(0)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+        else:
+            out += _INT16.pack(n - 1)
+        if version <= 12:
+            out += raw
+        n = len(item.partition_responses) + 1
+        if version >= 13:
+            if n < 128:
+                out += _UUID_BYTE.pack(item.topic_id, n)
+            else:
+                out += _UUID.pack(item.topic_id)
+                write_uvarint(out, n)
+        elif version >= 9:
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+        else:
+            out += _INT32.pack(n - 1)
+        _write_partition_produce_response(out, item.partition_responses, version)
+        if version >= 9:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+def _read_node_endpoint(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[NodeEndpoint], int]:
     items: list[NodeEndpoint] = []
     for _ in range(count):
         item = _new(NodeEndpoint)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.rack = None
-        else:
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.rack = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.host, at = read_compact_string(data, at)
+        item.port, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.rack = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.rack, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -711,13 +884,26 @@ def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple
 
 def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_INT32.pack(item.port)
-        if item.rack is None:
-            out.append(0)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
         else:
-            write_compact_string(out, item.rack)
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
+        if item.rack is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.rack.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.port, n)
+        else:
+            out += _INT32.pack(item.port)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
@@ -726,8 +912,8 @@ def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version:
 
 def _read_produce_response_tags(item: ProduceResponse, data: bytes, at: int, version: int) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -745,21 +931,17 @@ def _read_produce_response_tags(item: ProduceResponse, data: bytes, at: int, ver
     return at
 
 
-def _write_produce_response_tags(target: bytearray, item: ProduceResponse, version: int) -> None:
+def _write_produce_response_tags(section: bytearray, item: ProduceResponse, version: int) -> None:
     known: list[TaggedField] = []
     if item.node_endpoints:
         if version >= 10:
             out = bytearray()
-            write_length(out, len(item.node_endpoints))
+            write_uvarint(out, len(item.node_endpoints) + 1)
             _write_node_endpoint(out, item.node_endpoints, version)
             known.append(TaggedField(0, bytes(out)))
         else:
             raise not_in_version("node_endpoints", version)
-    if version < 9:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request ProduceRequest key=0 versions=3-13 flexible=9+ listeners=broker

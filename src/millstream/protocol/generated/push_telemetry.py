@@ -10,16 +10,16 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_length
+from millstream.protocol.writing import WRITE_FAILURES, write_uvarint
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID_INT32_BOOL_INT8: Final = Struct(">16si?b")
-_S_UUID_INT32_BOOL_INT8_BYTE: Final = Struct(">16si?bB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_UUID_INT32_BOOL_INT8: Final = Struct(">16si?b")
+_UUID_INT32_BOOL_INT8_BYTE: Final = Struct(">16si?bB")
 _new: Final = object.__new__
 
 
@@ -39,14 +39,28 @@ class PushTelemetryRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_UUID_INT32_BOOL_INT8.pack(item.client_instance_id, item.subscription_id, item.terminating, item.compression_type)
-            write_length(out, len(item.metrics))
-            out += item.metrics
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.metrics) + 1
+            if n < 128:
+                out += _UUID_INT32_BOOL_INT8_BYTE.pack(
+                    self.client_instance_id,
+                    self.subscription_id,
+                    self.terminating,
+                    self.compression_type,
+                    n,
+                )
+            else:
+                out += _UUID_INT32_BOOL_INT8.pack(
+                    self.client_instance_id,
+                    self.subscription_id,
+                    self.terminating,
+                    self.compression_type,
+                )
+                write_uvarint(out, n)
+            out += self.metrics
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -55,32 +69,39 @@ class PushTelemetryRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.client_instance_id, item.subscription_id, item.terminating, item.compression_type, n = _S_UUID_INT32_BOOL_INT8_BYTE.unpack_from(data, at)
-            at += 23
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.client_instance_id,
+                message.subscription_id,
+                message.terminating,
+                message.compression_type,
+                n,
+            ) = _UUID_INT32_BOOL_INT8_BYTE.unpack_from(data, at)
+            at += 22
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
                 raise null_refused()
+            message.metrics = data[at : at + n]
             at += n
-            item.metrics = data[at - n : at]
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -96,36 +117,39 @@ class PushTelemetryResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT16_ZERO.pack(self.throttle_time_ms, self.error_code)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                tags,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
             at += 7
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

@@ -11,22 +11,37 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT32_INT64: Final = Struct(">iiq")
-_S_2INT32_INT64_BYTE: Final = Struct(">iiqB")
-_S_2INT32_INT64_INT32: Final = Struct(">iiqi")
-_S_2INT32_INT64_INT32_BYTE: Final = Struct(">iiqiB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_INT64: Final = Struct(">iiq")
+_S2INT32_INT64_BYTE: Final = Struct(">iiqB")
+_S2INT32_INT64_INT32: Final = Struct(">iiqi")
+_S2INT32_INT64_INT32_BYTE: Final = Struct(">iiqiB")
+_S2INT32_INT64_INT32_ZERO: Final = Struct(">iiqix")
+_S2INT32_INT64_ZERO: Final = Struct(">iiqx")
+_S2INT32_ZERO: Final = Struct(">iix")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -57,14 +72,23 @@ class ReadShareGroupStateSummaryRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_length(out, len(item.topics))
-            _write_read_state_summary_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_read_state_summary_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -73,41 +97,37 @@ class ReadShareGroupStateSummaryRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_read_state_summary_data(data, at, version, n)
+            message.topics, at = _read_read_state_summary_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -141,13 +161,16 @@ class ReadShareGroupStateSummaryResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.results))
-            _write_read_state_summary_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.results) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_read_state_summary_result(out, self.results, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -156,38 +179,40 @@ class ReadShareGroupStateSummaryResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_read_state_summary_result(data, at, version, n)
+            message.results, at = _read_read_state_summary_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
+def _read_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionData], int]:
     items: list[PartitionData] = []
     for _ in range(count):
         item = _new(PartitionData)
-        item.partition, item.leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        item.partition, item.leader_epoch, tags = _S2INT32_BYTE.unpack_from(data, at)
         at += 9
         item.unknown_tagged_fields = ()
         if tags:
@@ -198,24 +223,27 @@ def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.partition, item.leader_epoch)
         if item.unknown_tagged_fields:
+            out += _S2INT32.pack(item.partition, item.leader_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT32_ZERO.pack(item.partition, item.leader_epoch)
 
 
-def _read_read_state_summary_data(data: bytes, at: int, version: int, count: int) -> tuple[list[ReadStateSummaryData], int]:
-    limit = len(data)
+def _read_read_state_summary_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReadStateSummaryData], int]:
     items: list[ReadStateSummaryData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ReadStateSummaryData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_data(data, at, version, n)
@@ -228,10 +256,16 @@ def _read_read_state_summary_data(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_read_state_summary_data(out: bytearray, items: Iterable[ReadStateSummaryData], version: int) -> None:
+def _write_read_state_summary_data(
+    out: bytearray, items: Iterable[ReadStateSummaryData], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -239,26 +273,35 @@ def _write_read_state_summary_data(out: bytearray, items: Iterable[ReadStateSumm
             out.append(0)
 
 
-def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionResult], int]:
+def _read_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionResult], int]:
     items: list[PartitionResult] = []
     for _ in range(count):
         item = _new(PartitionResult)
-        item.partition, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         if version >= 1:
-            item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count, tags = _S_2INT32_INT64_INT32_BYTE.unpack_from(data, at)
+            (
+                item.state_epoch,
+                item.leader_epoch,
+                item.start_offset,
+                item.delivery_complete_count,
+                tags,
+            ) = _S2INT32_INT64_INT32_BYTE.unpack_from(data, at)
             at += 21
         else:
-            item.state_epoch, item.leader_epoch, item.start_offset, tags = _S_2INT32_INT64_BYTE.unpack_from(data, at)
+            (
+                item.state_epoch,
+                item.leader_epoch,
+                item.start_offset,
+                tags,
+            ) = _S2INT32_INT64_BYTE.unpack_from(data, at)
             at += 17
             item.delivery_complete_count = -1
         item.unknown_tagged_fields = ()
@@ -270,32 +313,58 @@ def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_partition_result(out: bytearray, items: Iterable[PartitionResult], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if version >= 1:
-            out += _S_2INT32_INT64_INT32.pack(item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count)
+            if item.unknown_tagged_fields:
+                out += _S2INT32_INT64_INT32.pack(
+                    item.state_epoch,
+                    item.leader_epoch,
+                    item.start_offset,
+                    item.delivery_complete_count,
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT32_INT64_INT32_ZERO.pack(
+                    item.state_epoch,
+                    item.leader_epoch,
+                    item.start_offset,
+                    item.delivery_complete_count,
+                )
         else:
-            out += _S_2INT32_INT64.pack(item.state_epoch, item.leader_epoch, item.start_offset)
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
+            if item.unknown_tagged_fields:
+                out += _S2INT32_INT64.pack(item.state_epoch, item.leader_epoch, item.start_offset)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S2INT32_INT64_ZERO.pack(
+                    item.state_epoch, item.leader_epoch, item.start_offset
+                )
 
 
-def _read_read_state_summary_result(data: bytes, at: int, version: int, count: int) -> tuple[list[ReadStateSummaryResult], int]:
-    limit = len(data)
+def _read_read_state_summary_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ReadStateSummaryResult], int]:
     items: list[ReadStateSummaryResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ReadStateSummaryResult)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 24 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_result(data, at, version, n)
@@ -308,10 +377,16 @@ def _read_read_state_summary_result(data: bytes, at: int, version: int, count: i
     return items, at
 
 
-def _write_read_state_summary_result(out: bytearray, items: Iterable[ReadStateSummaryResult], version: int) -> None:
+def _write_read_state_summary_result(
+    out: bytearray, items: Iterable[ReadStateSummaryResult], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_result(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -11,28 +11,52 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT64_INT32_2INT64: Final = Struct(">qqiqq")
-_S_2INT64_INT32_2INT64_BYTE: Final = Struct(">qqiqqB")
-_S_BOOL: Final = Struct(">?")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT32_INT64_INT8: Final = Struct(">iqb")
-_S_INT32_INT64_INT8_BYTE: Final = Struct(">iqbB")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_2INT64_INT32_2INT64: Final = Struct(">16sqqiqq")
-_S_UUID_2INT64_INT32_2INT64_BYTE: Final = Struct(">16sqqiqqB")
-_S_UUID_BYTE: Final = Struct(">16sB")
-_S_UUID_INT32: Final = Struct(">16si")
-_S_UUID_INT32_BYTE: Final = Struct(">16siB")
+_BOOL: Final = Struct(">?")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_INT8: Final = Struct(">iqb")
+_INT32_INT64_INT8_BYTE: Final = Struct(">iqbB")
+_INT32_INT64_INT8_ZERO: Final = Struct(">iqbx")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_INT8_ZERO: Final = Struct(">bx")
+_S2INT64_INT32_2INT64: Final = Struct(">qqiqq")
+_S2INT64_INT32_2INT64_BYTE: Final = Struct(">qqiqqB")
+_UUID: Final = Struct(">16s")
+_UUID_2INT64_INT32_2INT64: Final = Struct(">16sqqiqq")
+_UUID_2INT64_INT32_2INT64_BYTE: Final = Struct(">16sqqiqqB")
+_UUID_BYTE: Final = Struct(">16sB")
+_UUID_INT32: Final = Struct(">16si")
+_UUID_INT32_BYTE: Final = Struct(">16siB")
+_UUID_INT32_ZERO: Final = Struct(">16six")
+_UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
@@ -86,68 +110,98 @@ class RemoteLogSegmentMetadataRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            _write_remote_log_segment_id_entry(out, (item.remote_log_segment_id,), version)
-            out += _S_2INT64_INT32_2INT64.pack(item.start_offset, item.end_offset, item.broker_id, item.max_timestamp_ms, item.event_timestamp_ms)
-            write_length(out, len(item.segment_leader_epochs))
-            _write_segment_leader_epoch_entry(out, item.segment_leader_epochs, version)
-            out += _S_INT32.pack(item.segment_size_in_bytes)
-            if item.custom_metadata is None:
-                out.append(0)
+            _write_remote_log_segment_id_entry(out, (self.remote_log_segment_id,), version)
+            n = len(self.segment_leader_epochs) + 1
+            if n < 128:
+                out += _S2INT64_INT32_2INT64_BYTE.pack(
+                    self.start_offset,
+                    self.end_offset,
+                    self.broker_id,
+                    self.max_timestamp_ms,
+                    self.event_timestamp_ms,
+                    n,
+                )
             else:
-                write_length(out, len(item.custom_metadata))
-                out += item.custom_metadata
-            out += _S_INT8.pack(item.remote_log_segment_state)
-            if item.txn_index_empty or item.unknown_tagged_fields:
-                _write_remote_log_segment_metadata_record_tags(out, item, version)
+                out += _S2INT64_INT32_2INT64.pack(
+                    self.start_offset,
+                    self.end_offset,
+                    self.broker_id,
+                    self.max_timestamp_ms,
+                    self.event_timestamp_ms,
+                )
+                write_uvarint(out, n)
+            _write_segment_leader_epoch_entry(out, self.segment_leader_epochs, version)
+            if self.custom_metadata is None:
+                n = 0
             else:
-                out.append(0)
+                n = len(self.custom_metadata) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.segment_size_in_bytes, n)
+            else:
+                out += _INT32.pack(self.segment_size_in_bytes)
+                write_uvarint(out, n)
+            if self.custom_metadata is not None:
+                out += self.custom_metadata
+            if self.txn_index_empty or self.unknown_tagged_fields:
+                out += _INT8.pack(self.remote_log_segment_state)
+                _write_remote_log_segment_metadata_record_tags(out, self, version)
+            else:
+                out += _INT8_ZERO.pack(self.remote_log_segment_state)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (item.remote_log_segment_id,), at = _read_remote_log_segment_id_entry(data, at, version, 1)
-            item.start_offset, item.end_offset, item.broker_id, item.max_timestamp_ms, item.event_timestamp_ms, n = _S_2INT64_INT32_2INT64_BYTE.unpack_from(data, at)
-            at += 37
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (message.remote_log_segment_id,), at = _read_remote_log_segment_id_entry(data, at, version, 1)
+            (
+                message.start_offset,
+                message.end_offset,
+                message.broker_id,
+                message.max_timestamp_ms,
+                message.event_timestamp_ms,
+                n,
+            ) = _S2INT64_INT32_2INT64_BYTE.unpack_from(data, at)
+            at += 36
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 13 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.segment_leader_epochs, at = _read_segment_leader_epoch_entry(data, at, version, n)
-            item.segment_size_in_bytes, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.segment_leader_epochs, at = _read_segment_leader_epoch_entry(data, at, version, n)
+            message.segment_size_in_bytes, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
-            if n < 0:
-                item.custom_metadata = None
+                at += 1
             else:
+                n, at = read_length(data, at)
+            if n < 0:
+                message.custom_metadata = None
+            else:
+                message.custom_metadata = data[at : at + n]
                 at += n
-                item.custom_metadata = data[at - n : at]
-            item.remote_log_segment_state, tags = _S_INT8_BYTE.unpack_from(data, at)
+            message.remote_log_segment_state, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
-            item.txn_index_empty = False
-            item.unknown_tagged_fields = ()
+            message.txn_index_empty = False
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_remote_log_segment_metadata_record_tags(item, data, at - 1, version)
+                at = _read_remote_log_segment_metadata_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -166,55 +220,64 @@ class RemoteLogSegmentMetadataUpdateRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            _write_remote_log_segment_id_entry(out, (item.remote_log_segment_id,), version)
-            out += _S_INT32_INT64.pack(item.broker_id, item.event_timestamp_ms)
-            if item.custom_metadata is None:
-                out.append(0)
+            _write_remote_log_segment_id_entry(out, (self.remote_log_segment_id,), version)
+            if self.custom_metadata is None:
+                n = 0
             else:
-                write_length(out, len(item.custom_metadata))
-                out += item.custom_metadata
-            out += _S_INT8.pack(item.remote_log_segment_state)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                n = len(self.custom_metadata) + 1
+            if n < 128:
+                out += _INT32_INT64_BYTE.pack(self.broker_id, self.event_timestamp_ms, n)
             else:
-                out.append(0)
+                out += _INT32_INT64.pack(self.broker_id, self.event_timestamp_ms)
+                write_uvarint(out, n)
+            if self.custom_metadata is not None:
+                out += self.custom_metadata
+            if self.unknown_tagged_fields:
+                out += _INT8.pack(self.remote_log_segment_state)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _INT8_ZERO.pack(self.remote_log_segment_state)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (item.remote_log_segment_id,), at = _read_remote_log_segment_id_entry(data, at, version, 1)
-            item.broker_id, item.event_timestamp_ms, n = _S_INT32_INT64_BYTE.unpack_from(data, at)
-            at += 13
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (message.remote_log_segment_id,), at = _read_remote_log_segment_id_entry(data, at, version, 1)
+            (
+                message.broker_id,
+                message.event_timestamp_ms,
+                n,
+            ) = _INT32_INT64_BYTE.unpack_from(data, at)
+            at += 12
+            if n < 128:
                 n -= 1
-            if n < 0:
-                item.custom_metadata = None
+                at += 1
             else:
+                n, at = read_length(data, at)
+            if n < 0:
+                message.custom_metadata = None
+            else:
+                message.custom_metadata = data[at : at + n]
                 at += n
-                item.custom_metadata = data[at - n : at]
-            item.remote_log_segment_state, tags = _S_INT8_BYTE.unpack_from(data, at)
+            message.remote_log_segment_state, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -232,38 +295,46 @@ class RemotePartitionDeleteMetadataRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            _write_topic_id_partition_entry(out, (item.topic_id_partition,), version)
-            out += _S_INT32_INT64_INT8.pack(item.broker_id, item.event_timestamp_ms, item.remote_partition_delete_state)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            _write_topic_id_partition_entry(out, (self.topic_id_partition,), version)
+            if self.unknown_tagged_fields:
+                out += _INT32_INT64_INT8.pack(
+                    self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state
+                )
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
-                out.append(0)
+                out += _INT32_INT64_INT8_ZERO.pack(
+                    self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state
+                )
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (item.topic_id_partition,), at = _read_topic_id_partition_entry(data, at, version, 1)
-            item.broker_id, item.event_timestamp_ms, item.remote_partition_delete_state, tags = _S_INT32_INT64_INT8_BYTE.unpack_from(data, at)
+            (message.topic_id_partition,), at = _read_topic_id_partition_entry(data, at, version, 1)
+            (
+                message.broker_id,
+                message.event_timestamp_ms,
+                message.remote_partition_delete_state,
+                tags,
+            ) = _INT32_INT64_INT8_BYTE.unpack_from(data, at)
             at += 14
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -288,82 +359,113 @@ class RemoteLogSegmentMetadataSnapshotRecord:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_UUID_2INT64_INT32_2INT64.pack(item.segment_id, item.start_offset, item.end_offset, item.broker_id, item.max_timestamp_ms, item.event_timestamp_ms)
-            write_length(out, len(item.segment_leader_epochs))
-            _write_segment_leader_epoch_entry(out, item.segment_leader_epochs, version)
-            out += _S_INT32.pack(item.segment_size_in_bytes)
-            if item.custom_metadata is None:
-                out.append(0)
+            n = len(self.segment_leader_epochs) + 1
+            if n < 128:
+                out += _UUID_2INT64_INT32_2INT64_BYTE.pack(
+                    self.segment_id,
+                    self.start_offset,
+                    self.end_offset,
+                    self.broker_id,
+                    self.max_timestamp_ms,
+                    self.event_timestamp_ms,
+                    n,
+                )
             else:
-                write_length(out, len(item.custom_metadata))
-                out += item.custom_metadata
-            out += _S_INT8.pack(item.remote_log_segment_state)
-            if item.txn_index_empty or item.unknown_tagged_fields:
-                _write_remote_log_segment_metadata_snapshot_record_tags(out, item, version)
+                out += _UUID_2INT64_INT32_2INT64.pack(
+                    self.segment_id,
+                    self.start_offset,
+                    self.end_offset,
+                    self.broker_id,
+                    self.max_timestamp_ms,
+                    self.event_timestamp_ms,
+                )
+                write_uvarint(out, n)
+            _write_segment_leader_epoch_entry(out, self.segment_leader_epochs, version)
+            if self.custom_metadata is None:
+                n = 0
             else:
-                out.append(0)
+                n = len(self.custom_metadata) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.segment_size_in_bytes, n)
+            else:
+                out += _INT32.pack(self.segment_size_in_bytes)
+                write_uvarint(out, n)
+            if self.custom_metadata is not None:
+                out += self.custom_metadata
+            if self.txn_index_empty or self.unknown_tagged_fields:
+                out += _INT8.pack(self.remote_log_segment_state)
+                _write_remote_log_segment_metadata_snapshot_record_tags(out, self, version)
+            else:
+                out += _INT8_ZERO.pack(self.remote_log_segment_state)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.segment_id, item.start_offset, item.end_offset, item.broker_id, item.max_timestamp_ms, item.event_timestamp_ms, n = _S_UUID_2INT64_INT32_2INT64_BYTE.unpack_from(data, at)
-            at += 53
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.segment_id,
+                message.start_offset,
+                message.end_offset,
+                message.broker_id,
+                message.max_timestamp_ms,
+                message.event_timestamp_ms,
+                n,
+            ) = _UUID_2INT64_INT32_2INT64_BYTE.unpack_from(data, at)
+            at += 52
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 13 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.segment_leader_epochs, at = _read_segment_leader_epoch_entry(data, at, version, n)
-            item.segment_size_in_bytes, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.segment_leader_epochs, at = _read_segment_leader_epoch_entry(data, at, version, n)
+            message.segment_size_in_bytes, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
-            if n < 0:
-                item.custom_metadata = None
+                at += 1
             else:
+                n, at = read_length(data, at)
+            if n < 0:
+                message.custom_metadata = None
+            else:
+                message.custom_metadata = data[at : at + n]
                 at += n
-                item.custom_metadata = data[at - n : at]
-            item.remote_log_segment_state, tags = _S_INT8_BYTE.unpack_from(data, at)
+            message.remote_log_segment_state, tags = _INT8_BYTE.unpack_from(data, at)
             at += 2
-            item.txn_index_empty = False
-            item.unknown_tagged_fields = ()
+            message.txn_index_empty = False
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_remote_log_segment_metadata_snapshot_record_tags(item, data, at - 1, version)
+                at = _read_remote_log_segment_metadata_snapshot_record_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_topic_id_partition_entry(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicIdPartitionEntry], int]:
+def _read_topic_id_partition_entry(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicIdPartitionEntry], int]:
     items: list[TopicIdPartitionEntry] = []
     for _ in range(count):
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        name = data[at - n : at].decode("utf-8", LENIENT)
-        id, partition, tags = _S_UUID_INT32_BYTE.unpack_from(data, at)
+            name, at = read_compact_string(data, at)
+        id, partition, tags = _UUID_INT32_BYTE.unpack_from(data, at)
         at += 21
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -372,21 +474,31 @@ def _read_topic_id_partition_entry(data: bytes, at: int, version: int, count: in
     return items, at
 
 
-def _write_topic_id_partition_entry(out: bytearray, items: Iterable[TopicIdPartitionEntry], version: int) -> None:
+def _write_topic_id_partition_entry(
+    out: bytearray, items: Iterable[TopicIdPartitionEntry], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_UUID_INT32.pack(item.id, item.partition)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UUID_INT32.pack(item.id, item.partition)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UUID_INT32_ZERO.pack(item.id, item.partition)
 
 
-def _read_remote_log_segment_id_entry(data: bytes, at: int, version: int, count: int) -> tuple[list[RemoteLogSegmentIdEntry], int]:
+def _read_remote_log_segment_id_entry(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[RemoteLogSegmentIdEntry], int]:
     items: list[RemoteLogSegmentIdEntry] = []
     for _ in range(count):
         (topic_id_partition,), at = _read_topic_id_partition_entry(data, at, version, 1)
-        id, tags = _S_UUID_BYTE.unpack_from(data, at)
+        id, tags = _UUID_BYTE.unpack_from(data, at)
         at += 17
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -395,21 +507,25 @@ def _read_remote_log_segment_id_entry(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_remote_log_segment_id_entry(out: bytearray, items: Iterable[RemoteLogSegmentIdEntry], version: int) -> None:
+def _write_remote_log_segment_id_entry(
+    out: bytearray, items: Iterable[RemoteLogSegmentIdEntry], version: int
+) -> None:
     for item in items:
         _write_topic_id_partition_entry(out, (item.topic_id_partition,), version)
-        out += _S_UUID.pack(item.id)
         if item.unknown_tagged_fields:
+            out += _UUID.pack(item.id)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UUID_ZERO.pack(item.id)
 
 
-def _read_segment_leader_epoch_entry(data: bytes, at: int, version: int, count: int) -> tuple[list[SegmentLeaderEpochEntry], int]:
+def _read_segment_leader_epoch_entry(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[SegmentLeaderEpochEntry], int]:
     items: list[SegmentLeaderEpochEntry] = []
     for _ in range(count):
         item = _new(SegmentLeaderEpochEntry)
-        item.leader_epoch, item.offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+        item.leader_epoch, item.offset, tags = _INT32_INT64_BYTE.unpack_from(data, at)
         at += 13
         item.unknown_tagged_fields = ()
         if tags:
@@ -418,23 +534,27 @@ def _read_segment_leader_epoch_entry(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_segment_leader_epoch_entry(out: bytearray, items: Iterable[SegmentLeaderEpochEntry], version: int) -> None:
+def _write_segment_leader_epoch_entry(
+    out: bytearray, items: Iterable[SegmentLeaderEpochEntry], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT64.pack(item.leader_epoch, item.offset)
         if item.unknown_tagged_fields:
+            out += _INT32_INT64.pack(item.leader_epoch, item.offset)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT64_ZERO.pack(item.leader_epoch, item.offset)
 
 
-def _read_remote_log_segment_metadata_record_tags(item: RemoteLogSegmentMetadataRecord, data: bytes, at: int, version: int) -> int:
+def _read_remote_log_segment_metadata_record_tags(
+    item: RemoteLogSegmentMetadataRecord, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.txn_index_empty,) = _S_BOOL.unpack_from(data, at)
+            (item.txn_index_empty,) = _BOOL.unpack_from(data, at)
             at += 1
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -443,23 +563,27 @@ def _read_remote_log_segment_metadata_record_tags(item: RemoteLogSegmentMetadata
     return at
 
 
-def _write_remote_log_segment_metadata_record_tags(target: bytearray, item: RemoteLogSegmentMetadataRecord, version: int) -> None:
+def _write_remote_log_segment_metadata_record_tags(
+    section: bytearray, item: RemoteLogSegmentMetadataRecord, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.txn_index_empty:
         out = bytearray()
-        out += _S_BOOL.pack(item.txn_index_empty)
+        out += _BOOL.pack(item.txn_index_empty)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_remote_log_segment_metadata_snapshot_record_tags(item: RemoteLogSegmentMetadataSnapshotRecord, data: bytes, at: int, version: int) -> int:
+def _read_remote_log_segment_metadata_snapshot_record_tags(
+    item: RemoteLogSegmentMetadataSnapshotRecord, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.txn_index_empty,) = _S_BOOL.unpack_from(data, at)
+            (item.txn_index_empty,) = _BOOL.unpack_from(data, at)
             at += 1
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -468,13 +592,15 @@ def _read_remote_log_segment_metadata_snapshot_record_tags(item: RemoteLogSegmen
     return at
 
 
-def _write_remote_log_segment_metadata_snapshot_record_tags(target: bytearray, item: RemoteLogSegmentMetadataSnapshotRecord, version: int) -> None:
+def _write_remote_log_segment_metadata_snapshot_record_tags(
+    section: bytearray, item: RemoteLogSegmentMetadataSnapshotRecord, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.txn_index_empty:
         out = bytearray()
-        out += _S_BOOL.pack(item.txn_index_empty)
+        out += _BOOL.pack(item.txn_index_empty)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 RemoteLogRecord = (
     RemoteLogSegmentMetadataRecord

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_length
+from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_uvarint
 
-_S_INT16_INT64_INT32: Final = Struct(">hqi")
-_S_INT16_INT64_INT32_BYTE: Final = Struct(">hqiB")
-_S_INT32: Final = Struct(">i")
-_S_INT64: Final = Struct(">q")
-_S_INT64_BYTE: Final = Struct(">qB")
+_INT16_INT64_INT32: Final = Struct(">hqi")
+_INT16_INT64_INT32_BYTE: Final = Struct(">hqiB")
+_INT16_INT64_INT32_ZERO: Final = Struct(">hqix")
+_INT32: Final = Struct(">i")
+_INT64: Final = Struct(">q")
+_INT64_BYTE: Final = Struct(">qB")
+_INT64_ZERO: Final = Struct(">qx")
 _new: Final = object.__new__
 
 
@@ -35,62 +37,68 @@ class RenewDelegationTokenRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.hmac) + 1
             if version >= 2:
-                write_length(out, len(item.hmac))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.hmac))
-            out += item.hmac
-            out += _S_INT64.pack(item.renew_period_ms)
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT32.pack(n - 1)
+            out += self.hmac
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT64.pack(self.renew_period_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT64_ZERO.pack(self.renew_period_ms)
+            else:
+                out += _INT64.pack(self.renew_period_ms)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
                 raise null_refused()
+            message.hmac = data[at : at + n]
             at += n
-            item.hmac = data[at - n : at]
             if version >= 2:
-                item.renew_period_ms, tags = _S_INT64_BYTE.unpack_from(data, at)
+                message.renew_period_ms, tags = _INT64_BYTE.unpack_from(data, at)
                 at += 9
             else:
-                (item.renew_period_ms,) = _S_INT64.unpack_from(data, at)
+                (message.renew_period_ms,) = _INT64.unpack_from(data, at)
                 at += 8
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -107,43 +115,60 @@ class RenewDelegationTokenResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16_INT64_INT32.pack(item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms)
-            if item.unknown_tagged_fields:
-                if version < 2:
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT16_INT64_INT32.pack(
+                        self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms
+                    )
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT16_INT64_INT32_ZERO.pack(
+                        self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms
+                    )
+            else:
+                out += _INT16_INT64_INT32.pack(
+                    self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms
+                )
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms, tags = _S_INT16_INT64_INT32_BYTE.unpack_from(data, at)
+                (
+                    message.error_code,
+                    message.expiry_timestamp_ms,
+                    message.throttle_time_ms,
+                    tags,
+                ) = _INT16_INT64_INT32_BYTE.unpack_from(data, at)
                 at += 15
             else:
-                item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms = _S_INT16_INT64_INT32.unpack_from(data, at)
+                (
+                    message.error_code,
+                    message.expiry_timestamp_ms,
+                    message.throttle_time_ms,
+                ) = _INT16_INT64_INT32.unpack_from(data, at)
                 at += 14
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

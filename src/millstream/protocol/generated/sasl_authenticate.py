@@ -9,17 +9,31 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    null_refused,
+    past_end,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT64: Final = Struct(">q")
-_S_INT64_BYTE: Final = Struct(">qB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT64: Final = Struct(">q")
+_INT64_BYTE: Final = Struct(">qB")
+_INT64_ZERO: Final = Struct(">qx")
+_S2INT16: Final = Struct(">hh")
 _new: Final = object.__new__
 
 
@@ -35,59 +49,63 @@ class SaslAuthenticateRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            n = len(self.auth_bytes) + 1
             if version >= 2:
-                write_length(out, len(item.auth_bytes))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.auth_bytes))
-            out += item.auth_bytes
-            if item.unknown_tagged_fields:
-                if version < 2:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            out += self.auth_bytes
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
                 raise null_refused()
+            message.auth_bytes = data[at : at + n]
             at += n
-            item.auth_bytes = data[at - n : at]
             if version >= 2:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -105,94 +123,104 @@ class SaslAuthenticateResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.error_code)
-            if item.error_message is None:
-                if version >= 2:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff"
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                if version >= 2:
-                    write_compact_string(out, item.error_message)
-                else:
-                    write_string(out, item.error_message)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
             if version >= 2:
-                write_length(out, len(item.auth_bytes))
+                if n < 128:
+                    out += _INT16_BYTE.pack(self.error_code, n)
+                else:
+                    out += _INT16.pack(self.error_code)
+                    write_string_length(out, n)
             else:
-                out += _S_INT32.pack(len(item.auth_bytes))
-            out += item.auth_bytes
-            if version >= 1:
-                out += _S_INT64.pack(item.session_lifetime_ms)
+                out += _S2INT16.pack(self.error_code, n - 1)
+            out += raw
+            n = len(self.auth_bytes) + 1
+            if version >= 2:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                pass
-            if item.unknown_tagged_fields:
-                if version < 2:
+                out += _INT32.pack(n - 1)
+            out += self.auth_bytes
+            if version >= 2:
+                if self.unknown_tagged_fields:
+                    out += _INT64.pack(self.session_lifetime_ms)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _INT64_ZERO.pack(self.session_lifetime_ms)
+            elif version >= 1:
+                out += _INT64.pack(self.session_lifetime_ms)
+                if self.unknown_tagged_fields:
                     raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 2:
-                out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 2:
-                item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-                at += 3
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.error_code, n = _INT16_BYTE.unpack_from(data, at)
+                at += 2
+                if 0 < n < 128:
+                    message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.error_message, at = read_compact_string_or_null(data, at)
             else:
-                item.error_code, n = _S_2INT16.unpack_from(data, at)
+                message.error_code, n = _S2INT16.unpack_from(data, at)
                 at += 4
-            if n < 0:
-                item.error_message = None
-            else:
-                at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    message.error_message = None
+                else:
+                    message.error_message = data[at : at + n].decode("utf-8", LENIENT)
+                    at += n
             if version >= 2:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
                 raise null_refused()
+            message.auth_bytes = data[at : at + n]
             at += n
-            item.auth_bytes = data[at - n : at]
             if version >= 2:
-                item.session_lifetime_ms, tags = _S_INT64_BYTE.unpack_from(data, at)
+                message.session_lifetime_ms, tags = _INT64_BYTE.unpack_from(data, at)
                 at += 9
             elif version >= 1:
-                (item.session_lifetime_ms,) = _S_INT64.unpack_from(data, at)
+                (message.session_lifetime_ms,) = _INT64.unpack_from(data, at)
                 at += 8
                 tags = 0
             else:
+                message.session_lifetime_ms = 0
                 tags = 0
-                item.session_lifetime_ms = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

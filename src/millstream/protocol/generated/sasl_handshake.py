@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, null_refused, past_end, read_compact_strings, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import LENIENT, READ_FAILURES, null_refused, past_end, read_strings
 from millstream.protocol.tagged_fields import TaggedField
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_strings
 
-_S_INT16: Final = Struct(">h")
-_S_INT16_INT32: Final = Struct(">hi")
-_S_INT32: Final = Struct(">i")
+_INT16: Final = Struct(">h")
+_INT16_INT32: Final = Struct(">hi")
 _new: Final = object.__new__
 
 
@@ -32,11 +31,13 @@ class SaslHandshakeRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.mechanism)
-            if item.unknown_tagged_fields:
+            raw = self.mechanism.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -44,25 +45,24 @@ class SaslHandshakeRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.mechanism = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.mechanism = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -78,14 +78,12 @@ class SaslHandshakeResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.error_code)
-            out += _S_INT32.pack(len(item.mechanisms))
-            for text in item.mechanisms:
-                write_string(out, text)
-            if item.unknown_tagged_fields:
+            n = len(self.mechanisms) + 1
+            out += _INT16_INT32.pack(self.error_code, n - 1)
+            write_strings(out, self.mechanisms)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -93,22 +91,21 @@ class SaslHandshakeResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.error_code, n = _S_INT16_INT32.unpack_from(data, at)
+            message.error_code, n = _INT16_INT32.unpack_from(data, at)
             at += 6
-            item.mechanisms, at = read_strings(data, at, n)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.mechanisms, at = read_strings(data, at, n)
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 SCHEMA: Final = """\

@@ -11,23 +11,40 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT64: Final = Struct(">qq")
-_S_2INT64_BYTE: Final = Struct(">qqB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BOOL: Final = Struct(">i?")
-_S_INT32_BOOL_BYTE: Final = Struct(">i?B")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32: Final = Struct(">i")
+_INT32_BOOL: Final = Struct(">i?")
+_INT32_BOOL_BYTE: Final = Struct(">i?B")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_ZERO: Final = Struct(">iix")
+_S2INT64: Final = Struct(">qq")
+_S2INT64_BYTE: Final = Struct(">qqB")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -69,27 +86,48 @@ class ShareAcknowledgeRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.group_id is None:
-                out.append(0)
+            if self.group_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.group_id)
-            if item.member_id is None:
-                out.append(0)
+                raw = self.group_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.member_id)
+                write_string_length(out, n)
+            out += raw
+            if self.member_id is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.member_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
             if version >= 2:
-                out += _S_INT32_BOOL.pack(item.share_session_epoch, item.is_renew_ack)
+                if n < 128:
+                    out += _INT32_BOOL_BYTE.pack(self.share_session_epoch, self.is_renew_ack, n)
+                else:
+                    out += _INT32_BOOL.pack(self.share_session_epoch, self.is_renew_ack)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(item.share_session_epoch)
-                if item.is_renew_ack:
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.share_session_epoch, n)
+                else:
+                    out += _INT32.pack(self.share_session_epoch)
+                    write_uvarint(out, n)
+                if self.is_renew_ack:
                     raise not_in_version("is_renew_ack", version)
-            write_length(out, len(item.topics))
-            _write_acknowledge_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            _write_acknowledge_topic(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -98,62 +136,58 @@ class ShareAcknowledgeRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.group_id = None
-            else:
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.group_id, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.member_id = None
-            else:
+            if 0 < n < 128:
+                message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 2:
-                item.share_session_epoch, item.is_renew_ack, n = _S_INT32_BOOL_BYTE.unpack_from(data, at)
-                at += 6
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
-                    n -= 1
             else:
-                item.share_session_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
+                message.member_id, at = read_compact_string_or_null(data, at)
+            if version >= 2:
+                (
+                    message.share_session_epoch,
+                    message.is_renew_ack,
+                    n,
+                ) = _INT32_BOOL_BYTE.unpack_from(data, at)
                 at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
-                item.is_renew_ack = False
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            else:
+                message.share_session_epoch, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                message.is_renew_ack = False
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_acknowledge_topic(data, at, version, n)
+            message.topics, at = _read_acknowledge_topic(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,24 +242,41 @@ class ShareAcknowledgeResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.responses) + 1
             if version >= 2:
-                out += _S_INT32.pack(item.acquisition_lock_timeout_ms)
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.acquisition_lock_timeout_ms, n)
+                else:
+                    out += _INT32.pack(self.acquisition_lock_timeout_ms)
+                    write_uvarint(out, n)
             else:
-                pass
-            write_length(out, len(item.responses))
-            _write_share_acknowledge_topic_response(out, item.responses, version)
-            write_length(out, len(item.node_endpoints))
-            _write_node_endpoint(out, item.node_endpoints, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            _write_share_acknowledge_topic_response(out, self.responses, version)
+            n = len(self.node_endpoints) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_node_endpoint(out, self.node_endpoints, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -234,72 +285,76 @@ class ShareAcknowledgeResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.error_message, at = read_compact_string_or_null(data, at)
             if version >= 2:
-                item.acquisition_lock_timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.acquisition_lock_timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.acquisition_lock_timeout_ms = 0
+                if n < 128:
                     n -= 1
-                item.acquisition_lock_timeout_ms = 0
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_share_acknowledge_topic_response(data, at, version, n)
+            message.responses, at = _read_share_acknowledge_topic_response(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 11 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.node_endpoints, at = _read_node_endpoint(data, at, version, n)
+            message.node_endpoints, at = _read_node_endpoint(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_acknowledgement_batch(data: bytes, at: int, version: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
+def _read_acknowledgement_batch(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AcknowledgementBatch], int]:
     items: list[AcknowledgementBatch] = []
     for _ in range(count):
         item = _new(AcknowledgementBatch)
-        item.first_offset, item.last_offset, n = _S_2INT64_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.first_offset, item.last_offset, n = _S2INT64_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.acknowledge_types, at = read_integers(data, at, n, "b", 1)
         tags = data[at]
         at += 1
@@ -310,10 +365,16 @@ def _read_acknowledgement_batch(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_acknowledgement_batch(out: bytearray, items: Iterable[AcknowledgementBatch], version: int) -> None:
+def _write_acknowledgement_batch(
+    out: bytearray, items: Iterable[AcknowledgementBatch], version: int
+) -> None:
     for item in items:
-        out += _S_2INT64.pack(item.first_offset, item.last_offset)
-        write_length(out, len(item.acknowledge_types))
+        n = len(item.acknowledge_types) + 1
+        if n < 128:
+            out += _S2INT64_BYTE.pack(item.first_offset, item.last_offset, n)
+        else:
+            out += _S2INT64.pack(item.first_offset, item.last_offset)
+            write_uvarint(out, n)
         write_integers(out, item.acknowledge_types, "b")
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -321,17 +382,20 @@ def _write_acknowledgement_batch(out: bytearray, items: Iterable[Acknowledgement
             out.append(0)
 
 
-def _read_acknowledge_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[AcknowledgePartition], int]:
-    limit = len(data)
+def _read_acknowledge_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AcknowledgePartition], int]:
     items: list[AcknowledgePartition] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AcknowledgePartition)
-        item.partition_index, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.partition_index, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 18 <= limit - at:
             raise count_refused(n, limit - at)
         item.acknowledgement_batches, at = _read_acknowledgement_batch(data, at, version, n)
@@ -344,10 +408,16 @@ def _read_acknowledge_partition(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_acknowledge_partition(out: bytearray, items: Iterable[AcknowledgePartition], version: int) -> None:
+def _write_acknowledge_partition(
+    out: bytearray, items: Iterable[AcknowledgePartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
-        write_length(out, len(item.acknowledgement_batches))
+        n = len(item.acknowledgement_batches) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.partition_index, n)
+        else:
+            out += _INT32.pack(item.partition_index)
+            write_uvarint(out, n)
         _write_acknowledgement_batch(out, item.acknowledgement_batches, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -355,17 +425,20 @@ def _write_acknowledge_partition(out: bytearray, items: Iterable[AcknowledgePart
             out.append(0)
 
 
-def _read_acknowledge_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[AcknowledgeTopic], int]:
-    limit = len(data)
+def _read_acknowledge_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AcknowledgeTopic], int]:
     items: list[AcknowledgeTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(AcknowledgeTopic)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_acknowledge_partition(data, at, version, n)
@@ -378,10 +451,16 @@ def _read_acknowledge_topic(data: bytes, at: int, version: int, count: int) -> t
     return items, at
 
 
-def _write_acknowledge_topic(out: bytearray, items: Iterable[AcknowledgeTopic], version: int) -> None:
+def _write_acknowledge_topic(
+    out: bytearray, items: Iterable[AcknowledgeTopic], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_acknowledge_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -389,10 +468,12 @@ def _write_acknowledge_topic(out: bytearray, items: Iterable[AcknowledgeTopic], 
             out.append(0)
 
 
-def _read_leader_id_and_epoch(data: bytes, at: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+def _read_leader_id_and_epoch(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[LeaderIdAndEpoch], int]:
     items: list[LeaderIdAndEpoch] = []
     for _ in range(count):
-        leader_id, leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        leader_id, leader_epoch, tags = _S2INT32_BYTE.unpack_from(data, at)
         at += 9
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -401,30 +482,30 @@ def _read_leader_id_and_epoch(data: bytes, at: int, version: int, count: int) ->
     return items, at
 
 
-def _write_leader_id_and_epoch(out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+def _write_leader_id_and_epoch(
+    out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int
+) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
         if item.unknown_tagged_fields:
+            out += _S2INT32.pack(item.leader_id, item.leader_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT32_ZERO.pack(item.leader_id, item.leader_epoch)
 
 
-def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
+def _read_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionData], int]:
     items: list[PartitionData] = []
     for _ in range(count):
         item = _new(PartitionData)
-        item.partition_index, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition_index, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         (item.current_leader,), at = _read_leader_id_and_epoch(data, at, version, 1)
         tags = data[at]
         at += 1
@@ -437,11 +518,18 @@ def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition_index, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            write_string_length(out, n)
+        out += raw
         _write_leader_id_and_epoch(out, (item.current_leader,), version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -449,17 +537,20 @@ def _write_partition_data(out: bytearray, items: Iterable[PartitionData], versio
             out.append(0)
 
 
-def _read_share_acknowledge_topic_response(data: bytes, at: int, version: int, count: int) -> tuple[list[ShareAcknowledgeTopicResponse], int]:
-    limit = len(data)
+def _read_share_acknowledge_topic_response(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ShareAcknowledgeTopicResponse], int]:
     items: list[ShareAcknowledgeTopicResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ShareAcknowledgeTopicResponse)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 17 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_data(data, at, version, n)
@@ -472,10 +563,16 @@ def _read_share_acknowledge_topic_response(data: bytes, at: int, version: int, c
     return items, at
 
 
-def _write_share_acknowledge_topic_response(out: bytearray, items: Iterable[ShareAcknowledgeTopicResponse], version: int) -> None:
+def _write_share_acknowledge_topic_response(
+    out: bytearray, items: Iterable[ShareAcknowledgeTopicResponse], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -483,31 +580,26 @@ def _write_share_acknowledge_topic_response(out: bytearray, items: Iterable[Shar
             out.append(0)
 
 
-def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+def _read_node_endpoint(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[NodeEndpoint], int]:
     items: list[NodeEndpoint] = []
     for _ in range(count):
         item = _new(NodeEndpoint)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.rack = None
-        else:
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.rack = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.host, at = read_compact_string(data, at)
+        item.port, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.rack = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.rack, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -519,13 +611,26 @@ def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple
 
 def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_INT32.pack(item.port)
-        if item.rack is None:
-            out.append(0)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
         else:
-            write_compact_string(out, item.rack)
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
+        if item.rack is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.rack.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.port, n)
+        else:
+            out += _INT32.pack(item.port)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

@@ -12,29 +12,51 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, not_in_version, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_compact_int32s,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT64: Final = Struct(">qq")
-_S_2INT64_BYTE: Final = Struct(">qqB")
-_S_2INT64_INT16: Final = Struct(">qqh")
-_S_2INT64_INT16_BYTE: Final = Struct(">qqhB")
-_S_6INT32: Final = Struct(">iiiiii")
-_S_6INT32_BYTE: Final = Struct(">iiiiiiB")
-_S_6INT32_INT8_BOOL: Final = Struct(">iiiiiib?")
-_S_6INT32_INT8_BOOL_BYTE: Final = Struct(">iiiiiib?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_ZERO: Final = Struct(">iix")
+_S2INT64: Final = Struct(">qq")
+_S2INT64_BYTE: Final = Struct(">qqB")
+_S2INT64_INT16: Final = Struct(">qqh")
+_S2INT64_INT16_BYTE: Final = Struct(">qqhB")
+_S2INT64_INT16_ZERO: Final = Struct(">qqhx")
+_S6INT32: Final = Struct(">iiiiii")
+_S6INT32_BYTE: Final = Struct(">iiiiiiB")
+_S6INT32_INT8_BOOL: Final = Struct(">iiiiiib?")
+_S6INT32_INT8_BOOL_BYTE: Final = Struct(">iiiiiib?B")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -90,29 +112,88 @@ class ShareFetchRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.group_id is None:
-                out.append(0)
+            if self.group_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.group_id)
-            if item.member_id is None:
-                out.append(0)
+                raw = self.group_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.member_id)
+                write_string_length(out, n)
+            out += raw
+            if self.member_id is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.member_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
             if version >= 2:
-                out += _S_6INT32_INT8_BOOL.pack(item.share_session_epoch, item.max_wait_ms, item.min_bytes, item.max_bytes, item.max_records, item.batch_size, item.share_acquire_mode, item.is_renew_ack)
+                if n < 128:
+                    out += _S6INT32_INT8_BOOL_BYTE.pack(
+                        self.share_session_epoch,
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.max_records,
+                        self.batch_size,
+                        self.share_acquire_mode,
+                        self.is_renew_ack,
+                        n,
+                    )
+                else:
+                    out += _S6INT32_INT8_BOOL.pack(
+                        self.share_session_epoch,
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.max_records,
+                        self.batch_size,
+                        self.share_acquire_mode,
+                        self.is_renew_ack,
+                    )
+                    write_uvarint(out, n)
             else:
-                out += _S_6INT32.pack(item.share_session_epoch, item.max_wait_ms, item.min_bytes, item.max_bytes, item.max_records, item.batch_size)
-                if item.is_renew_ack:
+                if n < 128:
+                    out += _S6INT32_BYTE.pack(
+                        self.share_session_epoch,
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.max_records,
+                        self.batch_size,
+                        n,
+                    )
+                else:
+                    out += _S6INT32.pack(
+                        self.share_session_epoch,
+                        self.max_wait_ms,
+                        self.min_bytes,
+                        self.max_bytes,
+                        self.max_records,
+                        self.batch_size,
+                    )
+                    write_uvarint(out, n)
+                if self.is_renew_ack:
                     raise not_in_version("is_renew_ack", version)
-            write_length(out, len(item.topics))
-            _write_fetch_topic(out, item.topics, version)
-            write_length(out, len(item.forgotten_topics_data))
-            _write_forgotten_topic(out, item.forgotten_topics_data, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            _write_fetch_topic(out, self.topics, version)
+            n = len(self.forgotten_topics_data) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_forgotten_topic(out, self.forgotten_topics_data, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -121,72 +202,82 @@ class ShareFetchRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.group_id = None
-            else:
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.group_id, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.member_id = None
-            else:
+            if 0 < n < 128:
+                message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.member_id, at = read_compact_string_or_null(data, at)
             if version >= 2:
-                item.share_session_epoch, item.max_wait_ms, item.min_bytes, item.max_bytes, item.max_records, item.batch_size, item.share_acquire_mode, item.is_renew_ack, n = _S_6INT32_INT8_BOOL_BYTE.unpack_from(data, at)
-                at += 27
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.share_session_epoch,
+                    message.max_wait_ms,
+                    message.min_bytes,
+                    message.max_bytes,
+                    message.max_records,
+                    message.batch_size,
+                    message.share_acquire_mode,
+                    message.is_renew_ack,
+                    n,
+                ) = _S6INT32_INT8_BOOL_BYTE.unpack_from(data, at)
+                at += 26
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.share_session_epoch, item.max_wait_ms, item.min_bytes, item.max_bytes, item.max_records, item.batch_size, n = _S_6INT32_BYTE.unpack_from(data, at)
-                at += 25
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.share_session_epoch,
+                    message.max_wait_ms,
+                    message.min_bytes,
+                    message.max_bytes,
+                    message.max_records,
+                    message.batch_size,
+                    n,
+                ) = _S6INT32_BYTE.unpack_from(data, at)
+                at += 24
+                message.share_acquire_mode = 0
+                message.is_renew_ack = False
+                if n < 128:
                     n -= 1
-                item.share_acquire_mode = 0
-                item.is_renew_ack = False
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_fetch_topic(data, at, version, n)
+            message.topics, at = _read_fetch_topic(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.forgotten_topics_data, at = _read_forgotten_topic(data, at, version, n)
+            message.forgotten_topics_data, at = _read_forgotten_topic(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,21 +344,35 @@ class ShareFetchResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            out += _S_INT32.pack(item.acquisition_lock_timeout_ms)
-            write_length(out, len(item.responses))
-            _write_share_fetchable_topic_response(out, item.responses, version)
-            write_length(out, len(item.node_endpoints))
-            _write_node_endpoint(out, item.node_endpoints, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            n = len(self.responses) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.acquisition_lock_timeout_ms, n)
+            else:
+                out += _INT32.pack(self.acquisition_lock_timeout_ms)
+                write_uvarint(out, n)
+            _write_share_fetchable_topic_response(out, self.responses, version)
+            n = len(self.node_endpoints) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_node_endpoint(out, self.node_endpoints, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -276,63 +381,67 @@ class ShareFetchResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = view
+            raise version_refused(cls, version)
         start = at
+        data = view
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = str(data[at + 1 : at + n], "utf-8", LENIENT)
                 at += n
-                item.error_message = str(data[at - n : at], "utf-8", LENIENT)
-            item.acquisition_lock_timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.error_message, at = read_compact_string_or_null(data, at)
+            message.acquisition_lock_timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.responses, at = _read_share_fetchable_topic_response(data, at, version, n)
+            message.responses, at = _read_share_fetchable_topic_response(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 11 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.node_endpoints, at = _read_node_endpoint(data, at, version, n)
+            message.node_endpoints, at = _read_node_endpoint(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_acknowledgement_batch(data: bytes, at: int, version: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
+def _read_acknowledgement_batch(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[AcknowledgementBatch], int]:
     items: list[AcknowledgementBatch] = []
     for _ in range(count):
         item = _new(AcknowledgementBatch)
-        item.first_offset, item.last_offset, n = _S_2INT64_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.first_offset, item.last_offset, n = _S2INT64_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.acknowledge_types, at = read_integers(data, at, n, "b", 1)
         tags = data[at]
         at += 1
@@ -343,10 +452,16 @@ def _read_acknowledgement_batch(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_acknowledgement_batch(out: bytearray, items: Iterable[AcknowledgementBatch], version: int) -> None:
+def _write_acknowledgement_batch(
+    out: bytearray, items: Iterable[AcknowledgementBatch], version: int
+) -> None:
     for item in items:
-        out += _S_2INT64.pack(item.first_offset, item.last_offset)
-        write_length(out, len(item.acknowledge_types))
+        n = len(item.acknowledge_types) + 1
+        if n < 128:
+            out += _S2INT64_BYTE.pack(item.first_offset, item.last_offset, n)
+        else:
+            out += _S2INT64.pack(item.first_offset, item.last_offset)
+            write_uvarint(out, n)
         write_integers(out, item.acknowledge_types, "b")
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -354,17 +469,20 @@ def _write_acknowledgement_batch(out: bytearray, items: Iterable[Acknowledgement
             out.append(0)
 
 
-def _read_fetch_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchPartition], int]:
-    limit = len(data)
+def _read_fetch_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FetchPartition], int]:
     items: list[FetchPartition] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(FetchPartition)
-        item.partition_index, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.partition_index, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 18 <= limit - at:
             raise count_refused(n, limit - at)
         item.acknowledgement_batches, at = _read_acknowledgement_batch(data, at, version, n)
@@ -379,8 +497,12 @@ def _read_fetch_partition(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_fetch_partition(out: bytearray, items: Iterable[FetchPartition], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.partition_index)
-        write_length(out, len(item.acknowledgement_batches))
+        n = len(item.acknowledgement_batches) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.partition_index, n)
+        else:
+            out += _INT32.pack(item.partition_index)
+            write_uvarint(out, n)
         _write_acknowledgement_batch(out, item.acknowledgement_batches, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -388,17 +510,20 @@ def _write_fetch_partition(out: bytearray, items: Iterable[FetchPartition], vers
             out.append(0)
 
 
-def _read_fetch_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[FetchTopic], int]:
-    limit = len(data)
+def _read_fetch_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FetchTopic], int]:
     items: list[FetchTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(FetchTopic)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_fetch_partition(data, at, version, n)
@@ -413,8 +538,12 @@ def _read_fetch_topic(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_fetch_topic(out: bytearray, items: Iterable[FetchTopic], version: int) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_fetch_partition(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -422,17 +551,19 @@ def _write_fetch_topic(out: bytearray, items: Iterable[FetchTopic], version: int
             out.append(0)
 
 
-def _read_forgotten_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[ForgottenTopic], int]:
+def _read_forgotten_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[ForgottenTopic], int]:
     items: list[ForgottenTopic] = []
     for _ in range(count):
         item = _new(ForgottenTopic)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -444,19 +575,20 @@ def _read_forgotten_topic(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_forgotten_topic(out: bytearray, items: Iterable[ForgottenTopic], version: int) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        out += _UUID.pack(item.topic_id)
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
+def _read_leader_id_and_epoch(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[LeaderIdAndEpoch], int]:
     items: list[LeaderIdAndEpoch] = []
     for _ in range(count):
-        leader_id, leader_epoch, tags = _S_2INT32_BYTE.unpack_from(data, at)
+        leader_id, leader_epoch, tags = _S2INT32_BYTE.unpack_from(data, at)
         at += 9
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -465,20 +597,29 @@ def _read_leader_id_and_epoch(data: memoryview, at: int, version: int, count: in
     return items, at
 
 
-def _write_leader_id_and_epoch(out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int) -> None:
+def _write_leader_id_and_epoch(
+    out: bytearray, items: Iterable[LeaderIdAndEpoch], version: int
+) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
         if item.unknown_tagged_fields:
+            out += _S2INT32.pack(item.leader_id, item.leader_epoch)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT32_ZERO.pack(item.leader_id, item.leader_epoch)
 
 
-def _read_acquired_records(data: memoryview, at: int, version: int, count: int) -> tuple[list[AcquiredRecords], int]:
+def _read_acquired_records(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[AcquiredRecords], int]:
     items: list[AcquiredRecords] = []
     for _ in range(count):
         item = _new(AcquiredRecords)
-        item.first_offset, item.last_offset, item.delivery_count, tags = _S_2INT64_INT16_BYTE.unpack_from(data, at)
+        (
+            item.first_offset,
+            item.last_offset,
+            item.delivery_count,
+            tags,
+        ) = _S2INT64_INT16_BYTE.unpack_from(data, at)
         at += 19
         item.unknown_tagged_fields = ()
         if tags:
@@ -489,57 +630,53 @@ def _read_acquired_records(data: memoryview, at: int, version: int, count: int) 
 
 def _write_acquired_records(out: bytearray, items: Iterable[AcquiredRecords], version: int) -> None:
     for item in items:
-        out += _S_2INT64_INT16.pack(item.first_offset, item.last_offset, item.delivery_count)
         if item.unknown_tagged_fields:
+            out += _S2INT64_INT16.pack(item.first_offset, item.last_offset, item.delivery_count)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT64_INT16_ZERO.pack(
+                item.first_offset, item.last_offset, item.delivery_count
+            )
 
 
-def _read_partition_data(data: memoryview, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
-    limit = len(data)
+def _read_partition_data(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[PartitionData], int]:
     items: list[PartitionData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(PartitionData)
-        item.partition_index, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition_index, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = str(data[at + 1 : at + n], "utf-8", LENIENT)
             at += n
-            item.error_message = str(data[at - n : at], "utf-8", LENIENT)
-        item.acknowledge_error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
         else:
-            n -= 1
-        if n < 0:
-            item.acknowledge_error_message = None
-        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
+        item.acknowledge_error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.acknowledge_error_message = str(data[at + 1 : at + n], "utf-8", LENIENT)
             at += n
-            item.acknowledge_error_message = str(data[at - n : at], "utf-8", LENIENT)
+        else:
+            item.acknowledge_error_message, at = read_compact_string_or_null(data, at)
         (item.current_leader,), at = _read_leader_id_and_epoch(data, at, version, 1)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if n < 0:
             raise null_refused()
+        item.records = data[at : at + n]
         at += n
-        item.records = data[at - n : at]
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 19 <= limit - at:
             raise count_refused(n, limit - at)
         item.acquired_records, at = _read_acquired_records(data, at, version, n)
@@ -554,23 +691,45 @@ def _read_partition_data(data: memoryview, at: int, version: int, count: int) ->
 
 def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
-        out += _S_INT16.pack(item.acknowledge_error_code)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition_index, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.acknowledge_error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.acknowledge_error_message)
+            raw = item.acknowledge_error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.acknowledge_error_code, n)
+        else:
+            out += _INT16.pack(item.acknowledge_error_code)
+            write_string_length(out, n)
+        out += raw
         _write_leader_id_and_epoch(out, (item.current_leader,), version)
         if item.records is None:
             raise must_not_be_null("records", version)
         else:
-            write_length(out, len(item.records))
-            append_records(out, item.records)
-        write_length(out, len(item.acquired_records))
+            n = len(item.records) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        append_records(out, item.records)
+        n = len(item.acquired_records) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_acquired_records(out, item.acquired_records, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -578,17 +737,20 @@ def _write_partition_data(out: bytearray, items: Iterable[PartitionData], versio
             out.append(0)
 
 
-def _read_share_fetchable_topic_response(data: memoryview, at: int, version: int, count: int) -> tuple[list[ShareFetchableTopicResponse], int]:
-    limit = len(data)
+def _read_share_fetchable_topic_response(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[ShareFetchableTopicResponse], int]:
     items: list[ShareFetchableTopicResponse] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(ShareFetchableTopicResponse)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 22 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_data(data, at, version, n)
@@ -601,10 +763,16 @@ def _read_share_fetchable_topic_response(data: memoryview, at: int, version: int
     return items, at
 
 
-def _write_share_fetchable_topic_response(out: bytearray, items: Iterable[ShareFetchableTopicResponse], version: int) -> None:
+def _write_share_fetchable_topic_response(
+    out: bytearray, items: Iterable[ShareFetchableTopicResponse], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -612,31 +780,26 @@ def _write_share_fetchable_topic_response(out: bytearray, items: Iterable[ShareF
             out.append(0)
 
 
-def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+def _read_node_endpoint(
+    data: memoryview, at: int, version: int, count: int
+) -> tuple[list[NodeEndpoint], int]:
     items: list[NodeEndpoint] = []
     for _ in range(count):
         item = _new(NodeEndpoint)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = str(data[at - n : at], "utf-8", LENIENT)
-        item.port, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.rack = None
-        else:
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = str(data[at + 1 : at + n], "utf-8", LENIENT)
             at += n
-            item.rack = str(data[at - n : at], "utf-8", LENIENT)
+        else:
+            item.host, at = read_compact_string(data, at)
+        item.port, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.rack = str(data[at + 1 : at + n], "utf-8", LENIENT)
+            at += n
+        else:
+            item.rack, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -648,13 +811,26 @@ def _read_node_endpoint(data: memoryview, at: int, version: int, count: int) -> 
 
 def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_INT32.pack(item.port)
-        if item.rack is None:
-            out.append(0)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
         else:
-            write_compact_string(out, item.rack)
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
+        if item.rack is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.rack.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.port, n)
+        else:
+            out += _INT32.pack(item.port)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

@@ -11,20 +11,35 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_uvarint
 
-_S_2INT32_INT64: Final = Struct(">iiq")
-_S_2INT32_INT64_BYTE: Final = Struct(">iiqB")
-_S_2INT64_INT8_INT16: Final = Struct(">qqbh")
-_S_2INT64_INT8_INT16_BYTE: Final = Struct(">qqbhB")
-_S_3INT32_3INT64: Final = Struct(">iiiqqq")
-_S_3INT32_3INT64_BYTE: Final = Struct(">iiiqqqB")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_UUID_INT32: Final = Struct(">16si")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_S2INT32_INT64: Final = Struct(">iiq")
+_S2INT32_INT64_BYTE: Final = Struct(">iiqB")
+_S2INT64_INT8_INT16: Final = Struct(">qqbh")
+_S2INT64_INT8_INT16_BYTE: Final = Struct(">qqbhB")
+_S2INT64_INT8_INT16_ZERO: Final = Struct(">qqbhx")
+_S3INT32_3INT64: Final = Struct(">iiiqqq")
+_S3INT32_3INT64_BYTE: Final = Struct(">iiiqqqB")
+_UUID_INT32: Final = Struct(">16si")
 _new: Final = object.__new__
 
 
@@ -42,12 +57,14 @@ class ShareSnapshotKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            out += _S_UUID_INT32.pack(item.topic_id, item.partition)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            out += _UUID_INT32.pack(self.topic_id, self.partition)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -55,27 +72,26 @@ class ShareSnapshotKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.topic_id, item.partition = _S_UUID_INT32.unpack_from(data, at)
+            message.topic_id, message.partition = _UUID_INT32.unpack_from(data, at)
             at += 20
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -106,14 +122,32 @@ class ShareSnapshotValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_3INT32_3INT64.pack(item.snapshot_epoch, item.state_epoch, item.leader_epoch, item.start_offset, item.create_timestamp, item.write_timestamp)
-            write_length(out, len(item.state_batches))
-            _write_state_batch(out, item.state_batches, version)
-            if item.delivery_complete_count != -1 or item.unknown_tagged_fields:
-                _write_share_snapshot_value_tags(out, item, version)
+            n = len(self.state_batches) + 1
+            if n < 128:
+                out += _S3INT32_3INT64_BYTE.pack(
+                    self.snapshot_epoch,
+                    self.state_epoch,
+                    self.leader_epoch,
+                    self.start_offset,
+                    self.create_timestamp,
+                    self.write_timestamp,
+                    n,
+                )
+            else:
+                out += _S3INT32_3INT64.pack(
+                    self.snapshot_epoch,
+                    self.state_epoch,
+                    self.leader_epoch,
+                    self.start_offset,
+                    self.create_timestamp,
+                    self.write_timestamp,
+                )
+                write_uvarint(out, n)
+            _write_state_batch(out, self.state_batches, version)
+            if self.delivery_complete_count != -1 or self.unknown_tagged_fields:
+                _write_share_snapshot_value_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -122,32 +156,41 @@ class ShareSnapshotValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.snapshot_epoch, item.state_epoch, item.leader_epoch, item.start_offset, item.create_timestamp, item.write_timestamp, n = _S_3INT32_3INT64_BYTE.unpack_from(data, at)
-            at += 37
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.snapshot_epoch,
+                message.state_epoch,
+                message.leader_epoch,
+                message.start_offset,
+                message.create_timestamp,
+                message.write_timestamp,
+                n,
+            ) = _S3INT32_3INT64_BYTE.unpack_from(data, at)
+            at += 36
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 20 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.state_batches, at = _read_state_batch(data, at, version, n)
+            message.state_batches, at = _read_state_batch(data, at, version, n)
             tags = data[at]
             at += 1
-            item.delivery_complete_count = -1
-            item.unknown_tagged_fields = ()
+            message.delivery_complete_count = -1
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_share_snapshot_value_tags(item, data, at - 1, version)
+                at = _read_share_snapshot_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -164,12 +207,14 @@ class ShareUpdateKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.group_id)
-            out += _S_UUID_INT32.pack(item.topic_id, item.partition)
-            if item.unknown_tagged_fields:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            out += _UUID_INT32.pack(self.topic_id, self.partition)
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -177,27 +222,26 @@ class ShareUpdateKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.group_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.topic_id, item.partition = _S_UUID_INT32.unpack_from(data, at)
+            message.topic_id, message.partition = _UUID_INT32.unpack_from(data, at)
             at += 20
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -216,14 +260,21 @@ class ShareUpdateValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_2INT32_INT64.pack(item.snapshot_epoch, item.leader_epoch, item.start_offset)
-            write_length(out, len(item.state_batches))
-            _write_state_batch(out, item.state_batches, version)
-            if item.delivery_complete_count != -1 or item.unknown_tagged_fields:
-                _write_share_update_value_tags(out, item, version)
+            n = len(self.state_batches) + 1
+            if n < 128:
+                out += _S2INT32_INT64_BYTE.pack(
+                    self.snapshot_epoch, self.leader_epoch, self.start_offset, n
+                )
+            else:
+                out += _S2INT32_INT64.pack(
+                    self.snapshot_epoch, self.leader_epoch, self.start_offset
+                )
+                write_uvarint(out, n)
+            _write_state_batch(out, self.state_batches, version)
+            if self.delivery_complete_count != -1 or self.unknown_tagged_fields:
+                _write_share_update_value_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -232,39 +283,53 @@ class ShareUpdateValue:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.snapshot_epoch, item.leader_epoch, item.start_offset, n = _S_2INT32_INT64_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                message.snapshot_epoch,
+                message.leader_epoch,
+                message.start_offset,
+                n,
+            ) = _S2INT32_INT64_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 20 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.state_batches, at = _read_state_batch(data, at, version, n)
+            message.state_batches, at = _read_state_batch(data, at, version, n)
             tags = data[at]
             at += 1
-            item.delivery_complete_count = -1
-            item.unknown_tagged_fields = ()
+            message.delivery_complete_count = -1
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_share_update_value_tags(item, data, at - 1, version)
+                at = _read_share_update_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_state_batch(data: bytes, at: int, version: int, count: int) -> tuple[list[StateBatch], int]:
+def _read_state_batch(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[StateBatch], int]:
     items: list[StateBatch] = []
     for _ in range(count):
         item = _new(StateBatch)
-        item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, tags = _S_2INT64_INT8_INT16_BYTE.unpack_from(data, at)
+        (
+            item.first_offset,
+            item.last_offset,
+            item.delivery_state,
+            item.delivery_count,
+            tags,
+        ) = _S2INT64_INT8_INT16_BYTE.unpack_from(data, at)
         at += 20
         item.unknown_tagged_fields = ()
         if tags:
@@ -275,21 +340,27 @@ def _read_state_batch(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_state_batch(out: bytearray, items: Iterable[StateBatch], version: int) -> None:
     for item in items:
-        out += _S_2INT64_INT8_INT16.pack(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
         if item.unknown_tagged_fields:
+            out += _S2INT64_INT8_INT16.pack(
+                item.first_offset, item.last_offset, item.delivery_state, item.delivery_count
+            )
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT64_INT8_INT16_ZERO.pack(
+                item.first_offset, item.last_offset, item.delivery_state, item.delivery_count
+            )
 
 
-def _read_share_snapshot_value_tags(item: ShareSnapshotValue, data: bytes, at: int, version: int) -> int:
+def _read_share_snapshot_value_tags(
+    item: ShareSnapshotValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.delivery_complete_count,) = _S_INT32.unpack_from(data, at)
+            (item.delivery_complete_count,) = _INT32.unpack_from(data, at)
             at += 4
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -298,23 +369,27 @@ def _read_share_snapshot_value_tags(item: ShareSnapshotValue, data: bytes, at: i
     return at
 
 
-def _write_share_snapshot_value_tags(target: bytearray, item: ShareSnapshotValue, version: int) -> None:
+def _write_share_snapshot_value_tags(
+    section: bytearray, item: ShareSnapshotValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.delivery_complete_count != -1:
         out = bytearray()
-        out += _S_INT32.pack(item.delivery_complete_count)
+        out += _INT32.pack(item.delivery_complete_count)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 
-def _read_share_update_value_tags(item: ShareUpdateValue, data: bytes, at: int, version: int) -> int:
+def _read_share_update_value_tags(
+    item: ShareUpdateValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.delivery_complete_count,) = _S_INT32.unpack_from(data, at)
+            (item.delivery_complete_count,) = _INT32.unpack_from(data, at)
             at += 4
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -323,13 +398,15 @@ def _read_share_update_value_tags(item: ShareUpdateValue, data: bytes, at: int, 
     return at
 
 
-def _write_share_update_value_tags(target: bytearray, item: ShareUpdateValue, version: int) -> None:
+def _write_share_update_value_tags(
+    section: bytearray, item: ShareUpdateValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.delivery_complete_count != -1:
         out = bytearray()
-        out += _S_INT32.pack(item.delivery_complete_count)
+        out += _INT32.pack(item.delivery_complete_count)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 ShareKey = (
     ShareSnapshotKey

@@ -10,26 +10,47 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_compact_int32s,
+    write_compact_strings,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_INT8: Final = Struct(">iib")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT8: Final = Struct(">b")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT32_ZERO: Final = Struct(">ix")
+_INT8: Final = Struct(">b")
+_S2INT32_INT8: Final = Struct(">iib")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
@@ -46,46 +67,48 @@ class StreamsGroupDescribeRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.group_ids))
-            for text in item.group_ids:
-                write_compact_string(out, text)
-            out += _S_BOOL.pack(item.include_authorized_operations)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.group_ids) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_uvarint(out, n)
+            write_compact_strings(out, self.group_ids)
+            if self.unknown_tagged_fields:
+                out += _BOOL.pack(self.include_authorized_operations)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _BOOL_ZERO.pack(self.include_authorized_operations)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
-            item.group_ids, at = read_compact_strings(data, at, n)
-            item.include_authorized_operations, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                at += 1
+            else:
+                n, at = read_length(data, at)
+            message.group_ids, at = read_compact_strings(data, at, n)
+            message.include_authorized_operations, tags = _BOOL_BYTE.unpack_from(data, at)
             at += 2
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -201,14 +224,17 @@ class StreamsGroupDescribeResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
-            write_length(out, len(item.groups))
-            _write_described_group(out, item.groups, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.groups) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+            else:
+                out += _INT32.pack(self.throttle_time_ms)
+                write_uvarint(out, n)
+            _write_described_group(out, self.groups, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -217,31 +243,32 @@ class StreamsGroupDescribeResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 20 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.groups, at = _read_described_group(data, at, version, n)
+            message.groups, at = _read_described_group(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[list[KeyValue], int]:
@@ -249,25 +276,17 @@ def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[lis
     for _ in range(count):
         item = _new(KeyValue)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
+            item.key, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.value = data[at - n : at].decode("utf-8", LENIENT)
+            item.value, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -279,8 +298,20 @@ def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[lis
 
 def _write_key_value(out: bytearray, items: Iterable[KeyValue], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.key)
-        write_compact_string(out, item.value)
+        raw = item.key.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.value.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
@@ -288,26 +319,23 @@ def _write_key_value(out: bytearray, items: Iterable[KeyValue], version: int) ->
 
 
 def _read_topic_info(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicInfo], int]:
-    limit = len(data)
     items: list[TopicInfo] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TopicInfo)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.name, at = read_compact_string(data, at)
+        item.partitions, item.replication_factor, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.partitions, item.replication_factor, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topic_configs, at = _read_key_value(data, at, version, n)
@@ -322,9 +350,19 @@ def _read_topic_info(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_topic_info(out: bytearray, items: Iterable[TopicInfo], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_INT32_INT16.pack(item.partitions, item.replication_factor)
-        write_length(out, len(item.topic_configs))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topic_configs) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partitions, item.replication_factor, n)
+        else:
+            out += _INT32_INT16.pack(item.partitions, item.replication_factor)
+            write_uvarint(out, n)
         _write_key_value(out, item.topic_configs, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -332,50 +370,48 @@ def _write_topic_info(out: bytearray, items: Iterable[TopicInfo], version: int) 
             out.append(0)
 
 
-def _read_subtopology(data: bytes, at: int, version: int, count: int) -> tuple[list[Subtopology], int]:
-    limit = len(data)
+def _read_subtopology(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[Subtopology], int]:
     items: list[Subtopology] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Subtopology)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.subtopology_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topics, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.repartition_sink_topics, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.state_changelog_topics, at = _read_topic_info(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.repartition_source_topics, at = _read_topic_info(data, at, version, n)
@@ -390,16 +426,36 @@ def _read_subtopology(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_subtopology(out: bytearray, items: Iterable[Subtopology], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        write_length(out, len(item.source_topics))
-        for text in item.source_topics:
-            write_compact_string(out, text)
-        write_length(out, len(item.repartition_sink_topics))
-        for text in item.repartition_sink_topics:
-            write_compact_string(out, text)
-        write_length(out, len(item.state_changelog_topics))
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.source_topics)
+        n = len(item.repartition_sink_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.repartition_sink_topics)
+        n = len(item.state_changelog_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_info(out, item.state_changelog_topics, version)
-        write_length(out, len(item.repartition_source_topics))
+        n = len(item.repartition_source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_info(out, item.repartition_source_topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -408,16 +464,17 @@ def _write_subtopology(out: bytearray, items: Iterable[Subtopology], version: in
 
 
 def _read_topology(data: bytes, at: int, version: int, count: int) -> tuple[list[Topology], int]:
-    limit = len(data)
     items: list[Topology] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Topology)
-        item.epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.epoch, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if n < 0:
             item.subtopologies = None
         else:
@@ -435,11 +492,16 @@ def _read_topology(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_topology(out: bytearray, items: Iterable[Topology], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.epoch)
         if item.subtopologies is None:
-            out.append(0)
+            n = 0
         else:
-            write_length(out, len(item.subtopologies))
+            n = len(item.subtopologies) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.epoch, n)
+        else:
+            out += _INT32.pack(item.epoch)
+            write_uvarint(out, n)
+        if item.subtopologies is not None:
             _write_subtopology(out, item.subtopologies, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -451,16 +513,12 @@ def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list
     items: list[Endpoint] = []
     for _ in range(count):
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        host = data[at - n : at].decode("utf-8", LENIENT)
-        port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            host, at = read_compact_string(data, at)
+        port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -471,29 +529,33 @@ def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_endpoint(out: bytearray, items: Iterable[Endpoint], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
-def _read_task_offset(data: bytes, at: int, version: int, count: int) -> tuple[list[TaskOffset], int]:
+def _read_task_offset(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TaskOffset], int]:
     items: list[TaskOffset] = []
     for _ in range(count):
         item = _new(TaskOffset)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
-        item.partition, item.offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            item.subtopology_id, at = read_compact_string(data, at)
+        item.partition, item.offset, tags = _INT32_INT64_BYTE.unpack_from(data, at)
         at += 13
         item.unknown_tagged_fields = ()
         if tags:
@@ -504,12 +566,18 @@ def _read_task_offset(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_task_offset(out: bytearray, items: Iterable[TaskOffset], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        out += _S_INT32_INT64.pack(item.partition, item.offset)
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _INT32_INT64.pack(item.partition, item.offset)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT64_ZERO.pack(item.partition, item.offset)
 
 
 def _read_task_ids(data: bytes, at: int, version: int, count: int) -> tuple[list[TaskIds], int]:
@@ -517,22 +585,17 @@ def _read_task_ids(data: bytes, at: int, version: int, count: int) -> tuple[list
     for _ in range(count):
         item = _new(TaskIds)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.subtopology_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -544,44 +607,51 @@ def _read_task_ids(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_task_ids(out: bytearray, items: Iterable[TaskIds], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_assignment(data: bytes, at: int, version: int, count: int) -> tuple[list[Assignment], int]:
-    limit = len(data)
+def _read_assignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[Assignment], int]:
     items: list[Assignment] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Assignment)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.active_tasks, at = _read_task_ids(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.standby_tasks, at = _read_task_ids(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.warmup_tasks, at = _read_task_ids(data, at, version, n)
@@ -596,11 +666,23 @@ def _read_assignment(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_assignment(out: bytearray, items: Iterable[Assignment], version: int) -> None:
     for item in items:
-        write_length(out, len(item.active_tasks))
+        n = len(item.active_tasks) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_task_ids(out, item.active_tasks, version)
-        write_length(out, len(item.standby_tasks))
+        n = len(item.standby_tasks) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_task_ids(out, item.standby_tasks, version)
-        write_length(out, len(item.warmup_tasks))
+        n = len(item.warmup_tasks) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_task_ids(out, item.warmup_tasks, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -609,108 +691,84 @@ def _write_assignment(out: bytearray, items: Iterable[Assignment], version: int)
 
 
 def _read_member(data: bytes, at: int, version: int, count: int) -> tuple[list[Member], int]:
-    limit = len(data)
     items: list[Member] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Member)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-        item.member_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.instance_id = None
-        else:
+        if 0 < n < 128:
+            item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.instance_id = data[at - n : at].decode("utf-8", LENIENT)
-        n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
         else:
-            n -= 1
-        if n < 0:
-            item.rack_id = None
-        else:
+            item.member_id, at = read_compact_string(data, at)
+        item.member_epoch, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.instance_id, at = read_compact_string_or_null(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.rack_id, at = read_compact_string_or_null(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.client_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.client_host = data[at - n : at].decode("utf-8", LENIENT)
-        item.topology_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+            item.client_id, at = read_compact_string(data, at)
+        n = data[at]
+        if 0 < n < 128:
+            item.client_host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.process_id = data[at - n : at].decode("utf-8", LENIENT)
-        (n,) = _S_INT8.unpack_from(data, at)
+            item.client_host, at = read_compact_string(data, at)
+        item.topology_epoch, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.process_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.process_id, at = read_compact_string(data, at)
+        (n,) = _INT8.unpack_from(data, at)
         at += 1
         if n < 0:
             item.user_endpoint = None
         else:
             (item.user_endpoint,), at = _read_endpoint(data, at, version, 1)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.client_tags, at = _read_key_value(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 14 <= limit - at:
             raise count_refused(n, limit - at)
         item.task_offsets, at = _read_task_offset(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 14 <= limit - at:
             raise count_refused(n, limit - at)
         item.task_end_offsets, at = _read_task_offset(data, at, version, n)
         (item.assignment,), at = _read_assignment(data, at, version, 1)
         (item.target_assignment,), at = _read_assignment(data, at, version, 1)
-        item.is_classic, tags = _S_BOOL_BYTE.unpack_from(data, at)
+        item.is_classic, tags = _BOOL_BYTE.unpack_from(data, at)
         at += 2
         item.unknown_tagged_fields = ()
         if tags:
@@ -721,92 +779,131 @@ def _read_member(data: bytes, at: int, version: int, count: int) -> tuple[list[M
 
 def _write_member(out: bytearray, items: Iterable[Member], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.member_id)
-        out += _S_INT32.pack(item.member_epoch)
+        raw = item.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.instance_id is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.instance_id)
+            raw = item.instance_id.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.member_epoch, n)
+        else:
+            out += _INT32.pack(item.member_epoch)
+            write_string_length(out, n)
+        out += raw
         if item.rack_id is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.rack_id)
-        write_compact_string(out, item.client_id)
-        write_compact_string(out, item.client_host)
-        out += _S_INT32.pack(item.topology_epoch)
-        write_compact_string(out, item.process_id)
-        if item.user_endpoint is None:
-            out.append(255)
+            raw = item.rack_id.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            out.append(1)
+            write_string_length(out, n)
+        out += raw
+        raw = item.client_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.client_host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.process_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.topology_epoch, n)
+        else:
+            out += _INT32.pack(item.topology_epoch)
+            write_string_length(out, n)
+        out += raw
+        n = -1 if item.user_endpoint is None else 1
+        out += _INT8.pack(n)
+        if item.user_endpoint is not None:
             _write_endpoint(out, (item.user_endpoint,), version)
-        write_length(out, len(item.client_tags))
+        n = len(item.client_tags) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_key_value(out, item.client_tags, version)
-        write_length(out, len(item.task_offsets))
+        n = len(item.task_offsets) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_task_offset(out, item.task_offsets, version)
-        write_length(out, len(item.task_end_offsets))
+        n = len(item.task_end_offsets) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_task_offset(out, item.task_end_offsets, version)
         _write_assignment(out, (item.assignment,), version)
         _write_assignment(out, (item.target_assignment,), version)
-        out += _S_BOOL.pack(item.is_classic)
         if item.unknown_tagged_fields:
+            out += _BOOL.pack(item.is_classic)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _BOOL_ZERO.pack(item.is_classic)
 
 
-def _read_described_group(data: bytes, at: int, version: int, count: int) -> tuple[list[DescribedGroup], int]:
-    limit = len(data)
+def _read_described_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[DescribedGroup], int]:
     items: list[DescribedGroup] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(DescribedGroup)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
-        n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.error_message, at = read_compact_string_or_null(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.group_state = data[at - n : at].decode("utf-8", LENIENT)
-        item.group_epoch, item.assignment_epoch, n = _S_2INT32_INT8.unpack_from(data, at)
+            item.group_id, at = read_compact_string(data, at)
+        n = data[at]
+        if 0 < n < 128:
+            item.group_state = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.group_state, at = read_compact_string(data, at)
+        item.group_epoch, item.assignment_epoch, n = _S2INT32_INT8.unpack_from(data, at)
         at += 9
         if n < 0:
             item.topology = None
         else:
             (item.topology,), at = _read_topology(data, at, version, 1)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 28 <= limit - at:
             raise count_refused(n, limit - at)
         item.members, at = _read_member(data, at, version, n)
-        item.authorized_operations, tags = _S_INT32_BYTE.unpack_from(data, at)
+        item.authorized_operations, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         item.unknown_tagged_fields = ()
         if tags:
@@ -817,26 +914,47 @@ def _read_described_group(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_described_group(out: bytearray, items: Iterable[DescribedGroup], version: int) -> None:
     for item in items:
-        out += _S_INT16.pack(item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
-        write_compact_string(out, item.group_id)
-        write_compact_string(out, item.group_state)
-        out += _S_2INT32.pack(item.group_epoch, item.assignment_epoch)
-        if item.topology is None:
-            out.append(255)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
         else:
-            out.append(1)
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.group_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = -1 if item.topology is None else 1
+        out += _S2INT32_INT8.pack(item.group_epoch, item.assignment_epoch, n)
+        if item.topology is not None:
             _write_topology(out, (item.topology,), version)
-        write_length(out, len(item.members))
+        n = len(item.members) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_member(out, item.members, version)
-        out += _S_INT32.pack(item.authorized_operations)
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.authorized_operations)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.authorized_operations)
 
 SCHEMA: Final = """\
 request StreamsGroupDescribeRequest key=89 versions=0 flexible=0+ listeners=broker

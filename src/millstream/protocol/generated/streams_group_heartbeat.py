@@ -10,28 +10,51 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_compact_strings, read_integers, read_length, read_string_length, read_strings
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_compact_strings,
+    read_integers,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_compact_int32s,
+    write_compact_strings,
+    write_integers,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_4INT32: Final = Struct(">iiii")
-_S_4INT32_BYTE: Final = Struct(">iiiiB")
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_BYTE: Final = Struct(">iqB")
-_S_INT32_INT8: Final = Struct(">ib")
-_S_INT8: Final = Struct(">b")
-_S_INT8_BYTE: Final = Struct(">bB")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT64: Final = Struct(">iq")
+_INT32_INT64_BYTE: Final = Struct(">iqB")
+_INT32_INT64_ZERO: Final = Struct(">iqx")
+_INT32_INT8: Final = Struct(">ib")
+_INT8: Final = Struct(">b")
+_INT8_BYTE: Final = Struct(">bB")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S4INT32: Final = Struct(">iiii")
+_S4INT32_BYTE: Final = Struct(">iiiiB")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
@@ -131,229 +154,270 @@ class StreamsGroupHeartbeatRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_compact_string(out, item.member_id)
-            out += _S_2INT32.pack(item.member_epoch, item.endpoint_information_epoch)
-            if item.instance_id is None:
-                out.append(0)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.instance_id)
-            if item.rack_id is None:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_compact_string(out, item.rack_id)
-            out += _S_INT32.pack(item.rebalance_timeout_ms)
-            if item.topology is None:
-                out.append(255)
+                write_string_length(out, n)
+            out += raw
+            if self.instance_id is None:
+                raw = b""
+                n = 0
             else:
-                out.append(1)
-                _write_topology(out, (item.topology,), version)
-            if item.active_tasks is None:
-                out.append(0)
+                raw = self.instance_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _S2INT32_BYTE.pack(self.member_epoch, self.endpoint_information_epoch, n)
             else:
-                write_length(out, len(item.active_tasks))
-                _write_task_ids(out, item.active_tasks, version)
-            if item.standby_tasks is None:
-                out.append(0)
+                out += _S2INT32.pack(self.member_epoch, self.endpoint_information_epoch)
+                write_string_length(out, n)
+            out += raw
+            if self.rack_id is None:
+                raw = b""
+                n = 0
             else:
-                write_length(out, len(item.standby_tasks))
-                _write_task_ids(out, item.standby_tasks, version)
-            if item.warmup_tasks is None:
-                out.append(0)
+                raw = self.rack_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_length(out, len(item.warmup_tasks))
-                _write_task_ids(out, item.warmup_tasks, version)
-            if item.process_id is None:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            n = -1 if self.topology is None else 1
+            out += _INT32_INT8.pack(self.rebalance_timeout_ms, n)
+            if self.topology is not None:
+                _write_topology(out, (self.topology,), version)
+            if self.active_tasks is None:
+                n = 0
             else:
-                write_compact_string(out, item.process_id)
-            if item.user_endpoint is None:
-                out.append(255)
+                n = len(self.active_tasks) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(1)
-                _write_endpoint(out, (item.user_endpoint,), version)
-            if item.client_tags is None:
-                out.append(0)
+                write_uvarint(out, n)
+            if self.active_tasks is not None:
+                _write_task_ids(out, self.active_tasks, version)
+            if self.standby_tasks is None:
+                n = 0
             else:
-                write_length(out, len(item.client_tags))
-                _write_key_value(out, item.client_tags, version)
-            if item.task_offsets is None:
-                out.append(0)
+                n = len(self.standby_tasks) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_length(out, len(item.task_offsets))
-                _write_task_offset(out, item.task_offsets, version)
-            if item.task_end_offsets is None:
-                out.append(0)
+                write_uvarint(out, n)
+            if self.standby_tasks is not None:
+                _write_task_ids(out, self.standby_tasks, version)
+            if self.warmup_tasks is None:
+                n = 0
             else:
-                write_length(out, len(item.task_end_offsets))
-                _write_task_offset(out, item.task_end_offsets, version)
-            out += _S_BOOL.pack(item.shutdown_application)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                n = len(self.warmup_tasks) + 1
+            if n < 128:
+                out.append(n)
             else:
-                out.append(0)
+                write_uvarint(out, n)
+            if self.warmup_tasks is not None:
+                _write_task_ids(out, self.warmup_tasks, version)
+            if self.process_id is None:
+                raw = b""
+                n = 0
+            else:
+                raw = self.process_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = -1 if self.user_endpoint is None else 1
+            out += _INT8.pack(n)
+            if self.user_endpoint is not None:
+                _write_endpoint(out, (self.user_endpoint,), version)
+            if self.client_tags is None:
+                n = 0
+            else:
+                n = len(self.client_tags) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.client_tags is not None:
+                _write_key_value(out, self.client_tags, version)
+            if self.task_offsets is None:
+                n = 0
+            else:
+                n = len(self.task_offsets) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.task_offsets is not None:
+                _write_task_offset(out, self.task_offsets, version)
+            if self.task_end_offsets is None:
+                n = 0
+            else:
+                n = len(self.task_end_offsets) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.task_end_offsets is not None:
+                _write_task_offset(out, self.task_end_offsets, version)
+            if self.unknown_tagged_fields:
+                out += _BOOL.pack(self.shutdown_application)
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
+            else:
+                out += _BOOL_ZERO.pack(self.shutdown_application)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.member_epoch, item.endpoint_information_epoch, n = _S_2INT32_BYTE.unpack_from(data, at)
-            at += 9
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.instance_id = None
-            else:
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.instance_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.rack_id = None
-            else:
+            if 0 < n < 128:
+                message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.rack_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.rebalance_timeout_ms, n = _S_INT32_INT8.unpack_from(data, at)
+            else:
+                message.member_id, at = read_compact_string(data, at)
+            (
+                message.member_epoch,
+                message.endpoint_information_epoch,
+                n,
+            ) = _S2INT32_BYTE.unpack_from(data, at)
+            at += 8
+            if 0 < n < 128:
+                message.instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.instance_id, at = read_compact_string_or_null(data, at)
+            n = data[at]
+            if 0 < n < 128:
+                message.rack_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
+            else:
+                message.rack_id, at = read_compact_string_or_null(data, at)
+            message.rebalance_timeout_ms, n = _INT32_INT8.unpack_from(data, at)
             at += 5
             if n < 0:
-                item.topology = None
+                message.topology = None
             else:
-                (item.topology,), at = _read_topology(data, at, version, 1)
+                (message.topology,), at = _read_topology(data, at, version, 1)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.active_tasks = None
+                message.active_tasks = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.active_tasks, at = _read_task_ids(data, at, version, n)
+                message.active_tasks, at = _read_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.standby_tasks = None
+                message.standby_tasks = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.standby_tasks, at = _read_task_ids(data, at, version, n)
+                message.standby_tasks, at = _read_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.warmup_tasks = None
+                message.warmup_tasks = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.warmup_tasks, at = _read_task_ids(data, at, version, n)
+                message.warmup_tasks, at = _read_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.process_id = None
-            else:
+            if 0 < n < 128:
+                message.process_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.process_id = data[at - n : at].decode("utf-8", LENIENT)
-            (n,) = _S_INT8.unpack_from(data, at)
+            else:
+                message.process_id, at = read_compact_string_or_null(data, at)
+            (n,) = _INT8.unpack_from(data, at)
             at += 1
             if n < 0:
-                item.user_endpoint = None
+                message.user_endpoint = None
             else:
-                (item.user_endpoint,), at = _read_endpoint(data, at, version, 1)
+                (message.user_endpoint,), at = _read_endpoint(data, at, version, 1)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.client_tags = None
+                message.client_tags = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.client_tags, at = _read_key_value(data, at, version, n)
+                message.client_tags, at = _read_key_value(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.task_offsets = None
+                message.task_offsets = None
             else:
                 if not 0 <= n * 14 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.task_offsets, at = _read_task_offset(data, at, version, n)
+                message.task_offsets, at = _read_task_offset(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.task_end_offsets = None
+                message.task_end_offsets = None
             else:
                 if not 0 <= n * 14 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.task_end_offsets, at = _read_task_offset(data, at, version, n)
-            item.shutdown_application, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.task_end_offsets, at = _read_task_offset(data, at, version, n)
+            message.shutdown_application, tags = _BOOL_BYTE.unpack_from(data, at)
             at += 2
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -403,44 +467,92 @@ class StreamsGroupHeartbeatResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
-            write_compact_string(out, item.member_id)
-            out += _S_4INT32.pack(item.member_epoch, item.heartbeat_interval_ms, item.acceptable_recovery_lag, item.task_offset_interval_ms)
-            if item.status is None:
-                out.append(0)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
             else:
-                write_length(out, len(item.status))
-                _write_status(out, item.status, version)
-            if item.active_tasks is None:
-                out.append(0)
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
             else:
-                write_length(out, len(item.active_tasks))
-                _write_task_ids(out, item.active_tasks, version)
-            if item.standby_tasks is None:
-                out.append(0)
+                write_string_length(out, n)
+            out += raw
+            if self.status is None:
+                n = 0
             else:
-                write_length(out, len(item.standby_tasks))
-                _write_task_ids(out, item.standby_tasks, version)
-            if item.warmup_tasks is None:
-                out.append(0)
+                n = len(self.status) + 1
+            if n < 128:
+                out += _S4INT32_BYTE.pack(
+                    self.member_epoch,
+                    self.heartbeat_interval_ms,
+                    self.acceptable_recovery_lag,
+                    self.task_offset_interval_ms,
+                    n,
+                )
             else:
-                write_length(out, len(item.warmup_tasks))
-                _write_task_ids(out, item.warmup_tasks, version)
-            out += _S_INT32.pack(item.endpoint_information_epoch)
-            if item.partitions_by_user_endpoint is None:
-                out.append(0)
+                out += _S4INT32.pack(
+                    self.member_epoch,
+                    self.heartbeat_interval_ms,
+                    self.acceptable_recovery_lag,
+                    self.task_offset_interval_ms,
+                )
+                write_uvarint(out, n)
+            if self.status is not None:
+                _write_status(out, self.status, version)
+            if self.active_tasks is None:
+                n = 0
             else:
-                write_length(out, len(item.partitions_by_user_endpoint))
-                _write_endpoint_to_partitions(out, item.partitions_by_user_endpoint, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                n = len(self.active_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.active_tasks is not None:
+                _write_task_ids(out, self.active_tasks, version)
+            if self.standby_tasks is None:
+                n = 0
+            else:
+                n = len(self.standby_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.standby_tasks is not None:
+                _write_task_ids(out, self.standby_tasks, version)
+            if self.warmup_tasks is None:
+                n = 0
+            else:
+                n = len(self.warmup_tasks) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            if self.warmup_tasks is not None:
+                _write_task_ids(out, self.warmup_tasks, version)
+            if self.partitions_by_user_endpoint is None:
+                n = 0
+            else:
+                n = len(self.partitions_by_user_endpoint) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.endpoint_information_epoch, n)
+            else:
+                out += _INT32.pack(self.endpoint_information_epoch)
+                write_uvarint(out, n)
+            if self.partitions_by_user_endpoint is not None:
+                _write_endpoint_to_partitions(out, self.partitions_by_user_endpoint, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -449,103 +561,107 @@ class StreamsGroupHeartbeatResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.error_message, at = read_compact_string_or_null(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
+                message.member_id, at = read_compact_string(data, at)
+            (
+                message.member_epoch,
+                message.heartbeat_interval_ms,
+                message.acceptable_recovery_lag,
+                message.task_offset_interval_ms,
+                n,
+            ) = _S4INT32_BYTE.unpack_from(data, at)
+            at += 16
+            if n < 128:
                 n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.member_epoch, item.heartbeat_interval_ms, item.acceptable_recovery_lag, item.task_offset_interval_ms, n = _S_4INT32_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_length(data, at - 1)
+                at += 1
             else:
-                n -= 1
+                n, at = read_length(data, at)
             if n < 0:
-                item.status = None
+                message.status = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.status, at = _read_status(data, at, version, n)
+                message.status, at = _read_status(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.active_tasks = None
+                message.active_tasks = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.active_tasks, at = _read_task_ids(data, at, version, n)
+                message.active_tasks, at = _read_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.standby_tasks = None
+                message.standby_tasks = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.standby_tasks, at = _read_task_ids(data, at, version, n)
+                message.standby_tasks, at = _read_task_ids(data, at, version, n)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.warmup_tasks = None
+                message.warmup_tasks = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.warmup_tasks, at = _read_task_ids(data, at, version, n)
-            item.endpoint_information_epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+                message.warmup_tasks, at = _read_task_ids(data, at, version, n)
+            message.endpoint_information_epoch, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if n < 0:
-                item.partitions_by_user_endpoint = None
+                message.partitions_by_user_endpoint = None
             else:
                 if not 0 <= n * 7 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.partitions_by_user_endpoint, at = _read_endpoint_to_partitions(data, at, version, n)
+                message.partitions_by_user_endpoint, at = _read_endpoint_to_partitions(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[list[KeyValue], int]:
@@ -553,25 +669,17 @@ def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[lis
     for _ in range(count):
         item = _new(KeyValue)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.key = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.key = data[at - n : at].decode("utf-8", LENIENT)
+            item.key, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.value = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.value = data[at - n : at].decode("utf-8", LENIENT)
+            item.value, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -583,8 +691,20 @@ def _read_key_value(data: bytes, at: int, version: int, count: int) -> tuple[lis
 
 def _write_key_value(out: bytearray, items: Iterable[KeyValue], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.key)
-        write_compact_string(out, item.value)
+        raw = item.key.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.value.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
@@ -592,26 +712,23 @@ def _write_key_value(out: bytearray, items: Iterable[KeyValue], version: int) ->
 
 
 def _read_topic_info(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicInfo], int]:
-    limit = len(data)
     items: list[TopicInfo] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TopicInfo)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
+            item.name, at = read_compact_string(data, at)
+        item.partitions, item.replication_factor, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if n < 128:
             n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
-        item.partitions, item.replication_factor, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_length(data, at - 1)
+            at += 1
         else:
-            n -= 1
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topic_configs, at = _read_key_value(data, at, version, n)
@@ -626,9 +743,19 @@ def _read_topic_info(data: bytes, at: int, version: int, count: int) -> tuple[li
 
 def _write_topic_info(out: bytearray, items: Iterable[TopicInfo], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        out += _S_INT32_INT16.pack(item.partitions, item.replication_factor)
-        write_length(out, len(item.topic_configs))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.topic_configs) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partitions, item.replication_factor, n)
+        else:
+            out += _INT32_INT16.pack(item.partitions, item.replication_factor)
+            write_uvarint(out, n)
         _write_key_value(out, item.topic_configs, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -636,30 +763,32 @@ def _write_topic_info(out: bytearray, items: Iterable[TopicInfo], version: int) 
             out.append(0)
 
 
-def _read_copartition_group(data: bytes, at: int, version: int, count: int) -> tuple[list[CopartitionGroup], int]:
+def _read_copartition_group(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CopartitionGroup], int]:
     items: list[CopartitionGroup] = []
     for _ in range(count):
         item = _new(CopartitionGroup)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topics, at = read_integers(data, at, n, "h", 2)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topic_regex, at = read_integers(data, at, n, "h", 2)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.repartition_source_topics, at = read_integers(data, at, n, "h", 2)
         tags = data[at]
         at += 1
@@ -670,13 +799,27 @@ def _read_copartition_group(data: bytes, at: int, version: int, count: int) -> t
     return items, at
 
 
-def _write_copartition_group(out: bytearray, items: Iterable[CopartitionGroup], version: int) -> None:
+def _write_copartition_group(
+    out: bytearray, items: Iterable[CopartitionGroup], version: int
+) -> None:
     for item in items:
-        write_length(out, len(item.source_topics))
+        n = len(item.source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         write_integers(out, item.source_topics, "h")
-        write_length(out, len(item.source_topic_regex))
+        n = len(item.source_topic_regex) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         write_integers(out, item.source_topic_regex, "h")
-        write_length(out, len(item.repartition_source_topics))
+        n = len(item.repartition_source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         write_integers(out, item.repartition_source_topics, "h")
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -684,66 +827,64 @@ def _write_copartition_group(out: bytearray, items: Iterable[CopartitionGroup], 
             out.append(0)
 
 
-def _read_subtopology(data: bytes, at: int, version: int, count: int) -> tuple[list[Subtopology], int]:
-    limit = len(data)
+def _read_subtopology(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[Subtopology], int]:
     items: list[Subtopology] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Subtopology)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.subtopology_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topics, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.source_topic_regex, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.state_changelog_topics, at = _read_topic_info(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         item.repartition_sink_topics, at = read_compact_strings(data, at, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 9 <= limit - at:
             raise count_refused(n, limit - at)
         item.repartition_source_topics, at = _read_topic_info(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 4 <= limit - at:
             raise count_refused(n, limit - at)
         item.copartition_groups, at = _read_copartition_group(data, at, version, n)
@@ -758,21 +899,48 @@ def _read_subtopology(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_subtopology(out: bytearray, items: Iterable[Subtopology], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        write_length(out, len(item.source_topics))
-        for text in item.source_topics:
-            write_compact_string(out, text)
-        write_length(out, len(item.source_topic_regex))
-        for text in item.source_topic_regex:
-            write_compact_string(out, text)
-        write_length(out, len(item.state_changelog_topics))
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.source_topics)
+        n = len(item.source_topic_regex) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.source_topic_regex)
+        n = len(item.state_changelog_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_info(out, item.state_changelog_topics, version)
-        write_length(out, len(item.repartition_sink_topics))
-        for text in item.repartition_sink_topics:
-            write_compact_string(out, text)
-        write_length(out, len(item.repartition_source_topics))
+        n = len(item.repartition_sink_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
+        write_compact_strings(out, item.repartition_sink_topics)
+        n = len(item.repartition_source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_info(out, item.repartition_source_topics, version)
-        write_length(out, len(item.copartition_groups))
+        n = len(item.copartition_groups) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_copartition_group(out, item.copartition_groups, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -781,16 +949,17 @@ def _write_subtopology(out: bytearray, items: Iterable[Subtopology], version: in
 
 
 def _read_topology(data: bytes, at: int, version: int, count: int) -> tuple[list[Topology], int]:
-    limit = len(data)
     items: list[Topology] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(Topology)
-        item.epoch, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.epoch, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
         item.subtopologies, at = _read_subtopology(data, at, version, n)
@@ -805,8 +974,12 @@ def _read_topology(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_topology(out: bytearray, items: Iterable[Topology], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.epoch)
-        write_length(out, len(item.subtopologies))
+        n = len(item.subtopologies) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.epoch, n)
+        else:
+            out += _INT32.pack(item.epoch)
+            write_uvarint(out, n)
         _write_subtopology(out, item.subtopologies, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -819,22 +992,17 @@ def _read_task_ids(data: bytes, at: int, version: int, count: int) -> tuple[list
     for _ in range(count):
         item = _new(TaskIds)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
+            item.subtopology_id, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -846,9 +1014,14 @@ def _read_task_ids(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_task_ids(out: bytearray, items: Iterable[TaskIds], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
@@ -859,16 +1032,12 @@ def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list
     items: list[Endpoint] = []
     for _ in range(count):
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        host = data[at - n : at].decode("utf-8", LENIENT)
-        port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            host, at = read_compact_string(data, at)
+        port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -879,29 +1048,33 @@ def _read_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_endpoint(out: bytearray, items: Iterable[Endpoint], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
-def _read_task_offset(data: bytes, at: int, version: int, count: int) -> tuple[list[TaskOffset], int]:
+def _read_task_offset(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TaskOffset], int]:
     items: list[TaskOffset] = []
     for _ in range(count):
         item = _new(TaskOffset)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.subtopology_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.subtopology_id = data[at - n : at].decode("utf-8", LENIENT)
-        item.partition, item.offset, tags = _S_INT32_INT64_BYTE.unpack_from(data, at)
+            item.subtopology_id, at = read_compact_string(data, at)
+        item.partition, item.offset, tags = _INT32_INT64_BYTE.unpack_from(data, at)
         at += 13
         item.unknown_tagged_fields = ()
         if tags:
@@ -912,28 +1085,31 @@ def _read_task_offset(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_task_offset(out: bytearray, items: Iterable[TaskOffset], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.subtopology_id)
-        out += _S_INT32_INT64.pack(item.partition, item.offset)
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _INT32_INT64.pack(item.partition, item.offset)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT64_ZERO.pack(item.partition, item.offset)
 
 
 def _read_status(data: bytes, at: int, version: int, count: int) -> tuple[list[Status], int]:
     items: list[Status] = []
     for _ in range(count):
         item = _new(Status)
-        item.status_code, n = _S_INT8_BYTE.unpack_from(data, at)
-        at += 2
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.status_code, n = _INT8_BYTE.unpack_from(data, at)
+        at += 1
+        if 0 < n < 128:
+            item.status_detail = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.status_detail = data[at - n : at].decode("utf-8", LENIENT)
+            item.status_detail, at = read_compact_string(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -945,35 +1121,38 @@ def _read_status(data: bytes, at: int, version: int, count: int) -> tuple[list[S
 
 def _write_status(out: bytearray, items: Iterable[Status], version: int) -> None:
     for item in items:
-        out += _S_INT8.pack(item.status_code)
-        write_compact_string(out, item.status_detail)
+        raw = item.status_detail.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT8_BYTE.pack(item.status_code, n)
+        else:
+            out += _INT8.pack(item.status_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_topic_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[TopicPartition], int]:
+def _read_topic_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TopicPartition], int]:
     items: list[TopicPartition] = []
     for _ in range(count):
         item = _new(TopicPartition)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partitions = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partitions, at = read_integers(data, at, n, "i", 4)
+            item.partitions, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -985,36 +1164,43 @@ def _read_topic_partition(data: bytes, at: int, version: int, count: int) -> tup
 
 def _write_topic_partition(out: bytearray, items: Iterable[TopicPartition], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.topic)
-        write_length(out, len(item.partitions))
-        write_integers(out, item.partitions, "i")
+        raw = item.topic.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_endpoint_to_partitions(data: bytes, at: int, version: int, count: int) -> tuple[list[EndpointToPartitions], int]:
-    limit = len(data)
+def _read_endpoint_to_partitions(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[EndpointToPartitions], int]:
     items: list[EndpointToPartitions] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(EndpointToPartitions)
         (item.user_endpoint,), at = _read_endpoint(data, at, version, 1)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.active_partitions, at = _read_topic_partition(data, at, version, n)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.standby_partitions, at = _read_topic_partition(data, at, version, n)
@@ -1027,12 +1213,22 @@ def _read_endpoint_to_partitions(data: bytes, at: int, version: int, count: int)
     return items, at
 
 
-def _write_endpoint_to_partitions(out: bytearray, items: Iterable[EndpointToPartitions], version: int) -> None:
+def _write_endpoint_to_partitions(
+    out: bytearray, items: Iterable[EndpointToPartitions], version: int
+) -> None:
     for item in items:
         _write_endpoint(out, (item.user_endpoint,), version)
-        write_length(out, len(item.active_partitions))
+        n = len(item.active_partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_partition(out, item.active_partitions, version)
-        write_length(out, len(item.standby_partitions))
+        n = len(item.standby_partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_topic_partition(out, item.standby_partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -10,16 +10,32 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
@@ -48,172 +64,193 @@ class SyncGroupRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.group_id.encode()
+            n = len(raw) + 1
             if version >= 4:
-                write_compact_string(out, item.group_id)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
             else:
-                write_string(out, item.group_id)
-            out += _S_INT32.pack(item.generation_id)
+                out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.member_id.encode()
+            n = len(raw) + 1
             if version >= 4:
-                write_compact_string(out, item.member_id)
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.generation_id, n)
+                else:
+                    out += _INT32.pack(self.generation_id)
+                    write_string_length(out, n)
             else:
-                write_string(out, item.member_id)
+                out += _INT32_INT16.pack(self.generation_id, n - 1)
+            out += raw
             if version >= 3:
-                if item.group_instance_id is None:
-                    if version >= 4:
-                        out.append(0)
-                    else:
-                        out += b"\xff\xff"
+                if self.group_instance_id is None:
+                    raw = b""
+                    n = 0
                 else:
-                    if version >= 4:
-                        write_compact_string(out, item.group_instance_id)
-                    else:
-                        write_string(out, item.group_instance_id)
-            elif item.group_instance_id is not None:
-                raise not_in_version("group_instance_id", version)
-            if version >= 5:
-                if item.protocol_type is None:
-                    out.append(0)
-                else:
-                    write_compact_string(out, item.protocol_type)
-            if version >= 5:
-                if item.protocol_name is None:
-                    out.append(0)
-                else:
-                    write_compact_string(out, item.protocol_name)
+                    raw = self.group_instance_id.encode()
+                    n = len(raw) + 1
             if version >= 4:
-                write_length(out, len(item.assignments))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif version >= 3:
+                out += _INT16.pack(n - 1)
+            elif self.group_instance_id is not None:
+                raise not_in_version("group_instance_id", version)
+            if version >= 3:
+                out += raw
+            if version >= 5:
+                if self.protocol_type is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.protocol_type.encode()
+                    n = len(raw) + 1
+            if version >= 5:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            if version >= 5:
+                out += raw
+            if version >= 5:
+                if self.protocol_name is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.protocol_name.encode()
+                    n = len(raw) + 1
+            if version >= 5:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            if version >= 5:
+                out += raw
+            n = len(self.assignments) + 1
+            if version >= 4:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.assignments))
-            _write_sync_group_request_assignment(out, item.assignments, version)
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_sync_group_request_assignment(out, self.assignments, version)
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.group_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    raise null_refused()
+                message.group_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 4:
-                item.generation_id, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                message.generation_id, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if 0 < n < 128:
+                    message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.member_id, at = read_compact_string(data, at)
             else:
-                item.generation_id, n = _S_INT32_INT16.unpack_from(data, at)
+                message.generation_id, n = _INT32_INT16.unpack_from(data, at)
                 at += 6
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+                if n < 0:
+                    raise null_refused()
+                message.member_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.group_instance_id, at = read_compact_string_or_null(data, at)
             elif version >= 3:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            else:
-                pass
-            if version >= 3:
                 if n < 0:
-                    item.group_instance_id = None
+                    message.group_instance_id = None
                 else:
+                    message.group_instance_id = data[at : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
             else:
-                item.group_instance_id = None
+                message.group_instance_id = None
             if version >= 5:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                pass
-            if version >= 5:
-                if n < 0:
-                    item.protocol_type = None
-                else:
+                if 0 < n < 128:
+                    message.protocol_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.protocol_type = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.protocol_type, at = read_compact_string_or_null(data, at)
             else:
-                item.protocol_type = None
+                message.protocol_type = None
             if version >= 5:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                pass
-            if version >= 5:
-                if n < 0:
-                    item.protocol_name = None
-                else:
+                if 0 < n < 128:
+                    message.protocol_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.protocol_name = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.protocol_name, at = read_compact_string_or_null(data, at)
             else:
-                item.protocol_name = None
+                message.protocol_name = None
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.assignments, at = _read_sync_group_request_assignment(data, at, version, n)
+            message.assignments, at = _read_sync_group_request_assignment(data, at, version, n)
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -232,146 +269,162 @@ class SyncGroupResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if version >= 1:
-                out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
+            if version >= 5:
+                if self.protocol_type is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.protocol_type.encode()
+                    n = len(raw) + 1
+            if version >= 5:
+                if n < 128:
+                    out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+                else:
+                    out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                    write_string_length(out, n)
+            elif version >= 1:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
             else:
-                out += _S_INT16.pack(item.error_code)
+                out += _INT16.pack(self.error_code)
             if version >= 5:
-                if item.protocol_type is None:
-                    out.append(0)
-                else:
-                    write_compact_string(out, item.protocol_type)
+                out += raw
             if version >= 5:
-                if item.protocol_name is None:
-                    out.append(0)
+                if self.protocol_name is None:
+                    raw = b""
+                    n = 0
                 else:
-                    write_compact_string(out, item.protocol_name)
+                    raw = self.protocol_name.encode()
+                    n = len(raw) + 1
+            if version >= 5:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            if version >= 5:
+                out += raw
+            n = len(self.assignment) + 1
             if version >= 4:
-                write_length(out, len(item.assignment))
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.assignment))
-            out += item.assignment
-            if item.unknown_tagged_fields:
-                if version < 4:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 4:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            out += self.assignment
+            if version >= 4:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 5:
-                item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-                at += 7
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            elif version >= 1:
-                item.throttle_time_ms, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+                (
+                    message.throttle_time_ms,
+                    message.error_code,
+                    n,
+                ) = _INT32_INT16_BYTE.unpack_from(data, at)
                 at += 6
-            else:
-                (item.error_code,) = _S_INT16.unpack_from(data, at)
-                at += 2
-                item.throttle_time_ms = 0
-            if version >= 5:
-                if n < 0:
-                    item.protocol_type = None
-                else:
+                if 0 < n < 128:
+                    message.protocol_type = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.protocol_type = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.protocol_type, at = read_compact_string_or_null(data, at)
+            elif version >= 1:
+                message.throttle_time_ms, message.error_code = _INT32_INT16.unpack_from(data, at)
+                at += 6
+                message.protocol_type = None
             else:
-                item.protocol_type = None
+                (message.error_code,) = _INT16.unpack_from(data, at)
+                at += 2
+                message.throttle_time_ms = 0
+                message.protocol_type = None
             if version >= 5:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                pass
-            if version >= 5:
-                if n < 0:
-                    item.protocol_name = None
-                else:
+                if 0 < n < 128:
+                    message.protocol_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.protocol_name = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.protocol_name, at = read_compact_string_or_null(data, at)
             else:
-                item.protocol_name = None
+                message.protocol_name = None
             if version >= 4:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if n < 0:
                 raise null_refused()
+            message.assignment = data[at : at + n]
             at += n
-            item.assignment = data[at - n : at]
             if version >= 4:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_sync_group_request_assignment(data: bytes, at: int, version: int, count: int) -> tuple[list[SyncGroupRequestAssignment], int]:
+def _read_sync_group_request_assignment(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[SyncGroupRequestAssignment], int]:
     items: list[SyncGroupRequestAssignment] = []
     for _ in range(count):
         item = _new(SyncGroupRequestAssignment)
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.member_id, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.member_id = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.member_id = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 4:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if n < 0:
             raise null_refused()
+        item.assignment = data[at : at + n]
         at += n
-        item.assignment = data[at - n : at]
         if version >= 4:
             tags = data[at]
             at += 1
@@ -384,23 +437,36 @@ def _read_sync_group_request_assignment(data: bytes, at: int, version: int, coun
     return items, at
 
 
-def _write_sync_group_request_assignment(out: bytearray, items: Iterable[SyncGroupRequestAssignment], version: int) -> None:
+def _write_sync_group_request_assignment(
+    out: bytearray, items: Iterable[SyncGroupRequestAssignment], version: int
+) -> None:
     for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
         if version >= 4:
-            write_compact_string(out, item.member_id)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.member_id)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.assignment) + 1
         if version >= 4:
-            write_length(out, len(item.assignment))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.assignment))
+            out += _INT32.pack(n - 1)
         out += item.assignment
-        if item.unknown_tagged_fields:
-            if version < 4:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 4:
-            out.append(0)
+        if version >= 4:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request SyncGroupRequest key=14 versions=0-5 flexible=4+ listeners=broker

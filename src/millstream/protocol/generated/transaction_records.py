@@ -10,19 +10,47 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_integers,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_compact_int32s,
+    write_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT64: Final = Struct(">qq")
-_S_2INT64_BYTE: Final = Struct(">qqB")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT64: Final = Struct(">q")
-_S_INT64_INT16_INT32_INT8: Final = Struct(">qhib")
-_S_INT64_INT16_INT32_INT8_BYTE: Final = Struct(">qhibB")
-_S_INT64_INT16_INT32_INT8_INT32: Final = Struct(">qhibi")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT64: Final = Struct(">q")
+_INT64_INT16_INT32_INT8: Final = Struct(">qhib")
+_INT64_INT16_INT32_INT8_BYTE: Final = Struct(">qhibB")
+_INT64_INT16_INT32_INT8_INT32: Final = Struct(">qhibi")
+_S2INT64: Final = Struct(">qq")
+_S2INT64_BYTE: Final = Struct(">qqB")
+_S2INT64_ZERO: Final = Struct(">qqx")
 _new: Final = object.__new__
 
 
@@ -38,11 +66,13 @@ class TransactionLogKey:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_string(out, item.transactional_id)
-            if item.unknown_tagged_fields:
+            raw = self.transactional_id.encode()
+            n = len(raw) + 1
+            out += _INT16.pack(n - 1)
+            out += raw
+            if self.unknown_tagged_fields:
                 raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
@@ -50,25 +80,24 @@ class TransactionLogKey:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
             if n < 0:
                 raise null_refused()
+            message.transactional_id = data[at : at + n].decode("utf-8", LENIENT)
             at += n
-            item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
-            tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -100,104 +129,171 @@ class TransactionLogValue:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT64_INT16_INT32_INT8.pack(item.producer_id, item.producer_epoch, item.transaction_timeout_ms, item.transaction_status)
-            if item.transaction_partitions is None:
-                if version >= 1:
-                    out.append(0)
-                else:
-                    out += b"\xff\xff\xff\xff"
+            if self.transaction_partitions is None:
+                n = 0
             else:
-                if version >= 1:
-                    write_length(out, len(item.transaction_partitions))
+                n = len(self.transaction_partitions) + 1
+            if version >= 1:
+                if n < 128:
+                    out += _INT64_INT16_INT32_INT8_BYTE.pack(
+                        self.producer_id,
+                        self.producer_epoch,
+                        self.transaction_timeout_ms,
+                        self.transaction_status,
+                        n,
+                    )
                 else:
-                    out += _S_INT32.pack(len(item.transaction_partitions))
-                _write_partitions_schema(out, item.transaction_partitions, version)
-            out += _S_2INT64.pack(item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms)
-            if item.previous_producer_id != -1 or item.next_producer_id != -1 or item.next_producer_epoch != -1 or item.client_transaction_version or item.unknown_tagged_fields:
-                _write_transaction_log_value_tags(out, item, version)
-            elif version >= 1:
-                out.append(0)
+                    out += _INT64_INT16_INT32_INT8.pack(
+                        self.producer_id,
+                        self.producer_epoch,
+                        self.transaction_timeout_ms,
+                        self.transaction_status,
+                    )
+                    write_uvarint(out, n)
+            else:
+                out += _INT64_INT16_INT32_INT8_INT32.pack(
+                    self.producer_id,
+                    self.producer_epoch,
+                    self.transaction_timeout_ms,
+                    self.transaction_status,
+                    n - 1,
+                )
+            if self.transaction_partitions is not None:
+                _write_partitions_schema(out, self.transaction_partitions, version)
+            if version >= 1:
+                if (
+                    self.previous_producer_id != -1
+                    or self.next_producer_id != -1
+                    or self.next_producer_epoch != -1
+                    or self.client_transaction_version
+                    or self.unknown_tagged_fields
+                ):
+                    out += _S2INT64.pack(
+                        self.transaction_last_update_timestamp_ms,
+                        self.transaction_start_timestamp_ms,
+                    )
+                    _write_transaction_log_value_tags(out, self, version)
+                else:
+                    out += _S2INT64_ZERO.pack(
+                        self.transaction_last_update_timestamp_ms,
+                        self.transaction_start_timestamp_ms,
+                    )
+            else:
+                out += _S2INT64.pack(
+                    self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms
+                )
+                if self.previous_producer_id != -1:
+                    raise not_in_version("previous_producer_id", version)
+                if self.next_producer_id != -1:
+                    raise not_in_version("next_producer_id", version)
+                if self.next_producer_epoch != -1:
+                    raise not_in_version("next_producer_epoch", version)
+                if self.client_transaction_version:
+                    raise not_in_version("client_transaction_version", version)
+                if self.unknown_tagged_fields:
+                    raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 1:
-                item.producer_id, item.producer_epoch, item.transaction_timeout_ms, item.transaction_status, n = _S_INT64_INT16_INT32_INT8_BYTE.unpack_from(data, at)
-                at += 16
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                (
+                    message.producer_id,
+                    message.producer_epoch,
+                    message.transaction_timeout_ms,
+                    message.transaction_status,
+                    n,
+                ) = _INT64_INT16_INT32_INT8_BYTE.unpack_from(data, at)
+                at += 15
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.producer_id, item.producer_epoch, item.transaction_timeout_ms, item.transaction_status, n = _S_INT64_INT16_INT32_INT8_INT32.unpack_from(data, at)
+                (
+                    message.producer_id,
+                    message.producer_epoch,
+                    message.transaction_timeout_ms,
+                    message.transaction_status,
+                    n,
+                ) = _INT64_INT16_INT32_INT8_INT32.unpack_from(data, at)
                 at += 19
             if n < 0:
-                item.transaction_partitions = None
+                message.transaction_partitions = None
             else:
                 if not 0 <= n * 3 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.transaction_partitions, at = _read_partitions_schema(data, at, version, n)
+                message.transaction_partitions, at = _read_partitions_schema(data, at, version, n)
             if version >= 1:
-                item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms, tags = _S_2INT64_BYTE.unpack_from(data, at)
+                (
+                    message.transaction_last_update_timestamp_ms,
+                    message.transaction_start_timestamp_ms,
+                    tags,
+                ) = _S2INT64_BYTE.unpack_from(data, at)
                 at += 17
             else:
-                item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms = _S_2INT64.unpack_from(data, at)
+                (
+                    message.transaction_last_update_timestamp_ms,
+                    message.transaction_start_timestamp_ms,
+                ) = _S2INT64.unpack_from(data, at)
                 at += 16
                 tags = 0
-            item.previous_producer_id = -1
-            item.next_producer_id = -1
-            item.next_producer_epoch = -1
-            item.client_transaction_version = 0
-            item.unknown_tagged_fields = ()
+            message.previous_producer_id = -1
+            message.next_producer_id = -1
+            message.next_producer_epoch = -1
+            message.client_transaction_version = 0
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_transaction_log_value_tags(item, data, at - 1, version)
+                at = _read_transaction_log_value_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_partitions_schema(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionsSchema], int]:
+def _read_partitions_schema(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionsSchema], int]:
     items: list[PartitionsSchema] = []
     for _ in range(count):
         item = _new(PartitionsSchema)
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.topic = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.topic, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.topic = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 1:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
+            if 0 < n < 17:
+                item.partition_ids = list(COMPACT_INT32S[n](data, at))
+                at += 4 * n - 3
             else:
-                n -= 1
+                item.partition_ids, at = read_compact_int32s(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
-        item.partition_ids, at = read_integers(data, at, n, "i", 4)
+            item.partition_ids, at = read_integers(data, at, n, "i", 4)
         if version >= 1:
             tags = data[at]
             at += 1
@@ -210,42 +306,52 @@ def _read_partitions_schema(data: bytes, at: int, version: int, count: int) -> t
     return items, at
 
 
-def _write_partitions_schema(out: bytearray, items: Iterable[PartitionsSchema], version: int) -> None:
+def _write_partitions_schema(
+    out: bytearray, items: Iterable[PartitionsSchema], version: int
+) -> None:
     for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
         if version >= 1:
-            write_compact_string(out, item.topic)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.topic)
+            out += _INT16.pack(n - 1)
+        out += raw
         if version >= 1:
-            write_length(out, len(item.partition_ids))
+            write_compact_int32s(out, item.partition_ids)
         else:
-            out += _S_INT32.pack(len(item.partition_ids))
-        write_integers(out, item.partition_ids, "i")
-        if item.unknown_tagged_fields:
-            if version < 1:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 1:
-            out.append(0)
+            write_int32s(out, item.partition_ids)
+        if version >= 1:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_transaction_log_value_tags(item: TransactionLogValue, data: bytes, at: int, version: int) -> int:
+def _read_transaction_log_value_tags(
+    item: TransactionLogValue, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
-            (item.previous_producer_id,) = _S_INT64.unpack_from(data, at)
+            (item.previous_producer_id,) = _INT64.unpack_from(data, at)
             at += 8
         elif tag == 1:
-            (item.next_producer_id,) = _S_INT64.unpack_from(data, at)
+            (item.next_producer_id,) = _INT64.unpack_from(data, at)
             at += 8
         elif tag == 3:
-            (item.next_producer_epoch,) = _S_INT16.unpack_from(data, at)
+            (item.next_producer_epoch,) = _INT16.unpack_from(data, at)
             at += 2
         elif tag == 2:
-            (item.client_transaction_version,) = _S_INT16.unpack_from(data, at)
+            (item.client_transaction_version,) = _INT16.unpack_from(data, at)
             at += 2
         else:
             field_, at = read_unknown_field(data, at, tag, size)
@@ -254,41 +360,27 @@ def _read_transaction_log_value_tags(item: TransactionLogValue, data: bytes, at:
     return at
 
 
-def _write_transaction_log_value_tags(target: bytearray, item: TransactionLogValue, version: int) -> None:
+def _write_transaction_log_value_tags(
+    section: bytearray, item: TransactionLogValue, version: int
+) -> None:
     known: list[TaggedField] = []
     if item.previous_producer_id != -1:
-        if version >= 1:
-            out = bytearray()
-            out += _S_INT64.pack(item.previous_producer_id)
-            known.append(TaggedField(0, bytes(out)))
-        else:
-            raise not_in_version("previous_producer_id", version)
+        out = bytearray()
+        out += _INT64.pack(item.previous_producer_id)
+        known.append(TaggedField(0, bytes(out)))
     if item.next_producer_id != -1:
-        if version >= 1:
-            out = bytearray()
-            out += _S_INT64.pack(item.next_producer_id)
-            known.append(TaggedField(1, bytes(out)))
-        else:
-            raise not_in_version("next_producer_id", version)
+        out = bytearray()
+        out += _INT64.pack(item.next_producer_id)
+        known.append(TaggedField(1, bytes(out)))
     if item.next_producer_epoch != -1:
-        if version >= 1:
-            out = bytearray()
-            out += _S_INT16.pack(item.next_producer_epoch)
-            known.append(TaggedField(3, bytes(out)))
-        else:
-            raise not_in_version("next_producer_epoch", version)
+        out = bytearray()
+        out += _INT16.pack(item.next_producer_epoch)
+        known.append(TaggedField(3, bytes(out)))
     if item.client_transaction_version:
-        if version >= 1:
-            out = bytearray()
-            out += _S_INT16.pack(item.client_transaction_version)
-            known.append(TaggedField(2, bytes(out)))
-        else:
-            raise not_in_version("client_transaction_version", version)
-    if version < 1:
-        if item.unknown_tagged_fields:
-            raise tags_refused(version)
-        return
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+        out = bytearray()
+        out += _INT16.pack(item.client_transaction_version)
+        known.append(TaggedField(2, bytes(out)))
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 TransactionKey = TransactionLogKey
 

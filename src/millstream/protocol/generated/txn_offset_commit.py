@@ -10,25 +10,41 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    null_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, tags_refused, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    tags_refused,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT32: Final = Struct(">ii")
-_S_INT16: Final = Struct(">h")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT64: Final = Struct(">iq")
-_S_INT32_INT64_INT16: Final = Struct(">iqh")
-_S_INT32_INT64_INT32: Final = Struct(">iqi")
-_S_INT32_INT64_INT32_BYTE: Final = Struct(">iqiB")
-_S_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
-_S_INT64_INT16: Final = Struct(">qh")
-_S_INT64_INT16_INT32: Final = Struct(">qhi")
-_S_INT64_INT16_INT32_BYTE: Final = Struct(">qhiB")
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_INT32_INT64_INT16: Final = Struct(">iqh")
+_INT32_INT64_INT32: Final = Struct(">iqi")
+_INT32_INT64_INT32_BYTE: Final = Struct(">iqiB")
+_INT32_INT64_INT32_INT16: Final = Struct(">iqih")
+_INT64_INT16: Final = Struct(">qh")
+_INT64_INT16_INT32: Final = Struct(">qhi")
+_INT64_INT16_INT32_BYTE: Final = Struct(">qhiB")
+_S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
@@ -67,146 +83,174 @@ class TxnOffsetCommitRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
+            raw = self.transactional_id.encode()
+            n = len(raw) + 1
             if version >= 3:
-                write_compact_string(out, item.transactional_id)
-            else:
-                write_string(out, item.transactional_id)
-            if version >= 3:
-                write_compact_string(out, item.group_id)
-            else:
-                write_string(out, item.group_id)
-            if version >= 3:
-                out += _S_INT64_INT16_INT32.pack(item.producer_id, item.producer_epoch, item.generation_id)
-            else:
-                out += _S_INT64_INT16.pack(item.producer_id, item.producer_epoch)
-                if item.generation_id != -1:
-                    raise not_in_version("generation_id", version)
-            if version >= 3:
-                write_compact_string(out, item.member_id)
-            elif item.member_id:
-                raise not_in_version("member_id", version)
-            if version >= 3:
-                if item.group_instance_id is None:
-                    out.append(0)
+                if n < 128:
+                    out.append(n)
                 else:
-                    write_compact_string(out, item.group_instance_id)
-            elif item.group_instance_id is not None:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if version >= 3:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            else:
+                out += _INT16.pack(n - 1)
+            out += raw
+            if version >= 3:
+                raw = self.member_id.encode()
+                n = len(raw) + 1
+            if version >= 3:
+                if n < 128:
+                    out += _INT64_INT16_INT32_BYTE.pack(
+                        self.producer_id, self.producer_epoch, self.generation_id, n
+                    )
+                else:
+                    out += _INT64_INT16_INT32.pack(
+                        self.producer_id, self.producer_epoch, self.generation_id
+                    )
+                    write_string_length(out, n)
+            else:
+                out += _INT64_INT16.pack(self.producer_id, self.producer_epoch)
+                if self.generation_id != -1:
+                    raise not_in_version("generation_id", version)
+                if self.member_id:
+                    raise not_in_version("member_id", version)
+            if version >= 3:
+                out += raw
+            if version >= 3:
+                if self.group_instance_id is None:
+                    raw = b""
+                    n = 0
+                else:
+                    raw = self.group_instance_id.encode()
+                    n = len(raw) + 1
+            if version >= 3:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_string_length(out, n)
+            elif self.group_instance_id is not None:
                 raise not_in_version("group_instance_id", version)
             if version >= 3:
-                write_length(out, len(item.topics))
+                out += raw
+            n = len(self.topics) + 1
+            if version >= 3:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_txn_offset_commit_request_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 3:
-                out.append(0)
+                out += _INT32.pack(n - 1)
+            _write_txn_offset_commit_request_topic(out, self.topics, version)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
+                if 0 < n < 128:
+                    message.transactional_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.transactional_id, at = read_compact_string(data, at)
             else:
-                (n,) = _S_INT16.unpack_from(data, at)
+                (n,) = _INT16.unpack_from(data, at)
                 at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.transactional_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 3:
-                n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                (n,) = _S_INT16.unpack_from(data, at)
-                at += 2
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
-            if version >= 3:
-                item.producer_id, item.producer_epoch, item.generation_id, n = _S_INT64_INT16_INT32_BYTE.unpack_from(data, at)
-                at += 15
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                item.producer_id, item.producer_epoch = _S_INT64_INT16.unpack_from(data, at)
-                at += 10
-                item.generation_id = -1
-            if version >= 3:
                 if n < 0:
                     raise null_refused()
+                message.transactional_id = data[at : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.member_id = data[at - n : at].decode("utf-8", LENIENT)
-            else:
-                item.member_id = ""
             if version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_string_length(data, at - 1)
-                else:
-                    n -= 1
-            else:
-                pass
-            if version >= 3:
-                if n < 0:
-                    item.group_instance_id = None
-                else:
+                if 0 < n < 128:
+                    message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                     at += n
-                    item.group_instance_id = data[at - n : at].decode("utf-8", LENIENT)
+                else:
+                    message.group_id, at = read_compact_string(data, at)
             else:
-                item.group_instance_id = None
+                (n,) = _INT16.unpack_from(data, at)
+                at += 2
+                if n < 0:
+                    raise null_refused()
+                message.group_id = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
+            if version >= 3:
+                (
+                    message.producer_id,
+                    message.producer_epoch,
+                    message.generation_id,
+                    n,
+                ) = _INT64_INT16_INT32_BYTE.unpack_from(data, at)
+                at += 14
+                if 0 < n < 128:
+                    message.member_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
+                else:
+                    message.member_id, at = read_compact_string(data, at)
+            else:
+                message.producer_id, message.producer_epoch = _INT64_INT16.unpack_from(data, at)
+                at += 10
+                message.generation_id = -1
+                message.member_id = ""
             if version >= 3:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
+                if 0 < n < 128:
+                    message.group_instance_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                    at += n
                 else:
-                    n -= 1
+                    message.group_instance_id, at = read_compact_string_or_null(data, at)
             else:
-                (n,) = _S_INT32.unpack_from(data, at)
+                message.group_instance_id = None
+            if version >= 3:
+                n = data[at]
+                if n < 128:
+                    n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
+            else:
+                (n,) = _INT32.unpack_from(data, at)
                 at += 4
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_txn_offset_commit_request_topic(data, at, version, n)
+            message.topics, at = _read_txn_offset_commit_request_topic(data, at, version, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -236,84 +280,111 @@ class TxnOffsetCommitResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 5:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.throttle_time_ms)
+            n = len(self.topics) + 1
             if version >= 3:
-                write_length(out, len(item.topics))
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.throttle_time_ms, n)
+                else:
+                    out += _INT32.pack(self.throttle_time_ms)
+                    write_uvarint(out, n)
             else:
-                out += _S_INT32.pack(len(item.topics))
-            _write_txn_offset_commit_response_topic(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                if version < 3:
-                    raise tags_refused(version)
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            elif version >= 3:
-                out.append(0)
+                out += _S2INT32.pack(self.throttle_time_ms, n - 1)
+            _write_txn_offset_commit_response_topic(out, self.topics, version)
+            if version >= 3:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+            elif self.unknown_tagged_fields:
+                raise tags_refused(version)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 5:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             if version >= 3:
-                item.throttle_time_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.throttle_time_ms, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
-                item.throttle_time_ms, n = _S_2INT32.unpack_from(data, at)
+                message.throttle_time_ms, n = _S2INT32.unpack_from(data, at)
                 at += 8
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_txn_offset_commit_response_topic(data, at, version, n)
+            message.topics, at = _read_txn_offset_commit_response_topic(data, at, version, n)
             if version >= 3:
                 tags = data[at]
                 at += 1
             else:
                 tags = 0
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_txn_offset_commit_request_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
+def _read_txn_offset_commit_request_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
     items: list[TxnOffsetCommitRequestPartition] = []
     for _ in range(count):
         item = _new(TxnOffsetCommitRequestPartition)
         if version >= 3:
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, n = _S_INT32_INT64_INT32_BYTE.unpack_from(data, at)
-            at += 17
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            (
+                item.partition_index,
+                item.committed_offset,
+                item.committed_leader_epoch,
+                n,
+            ) = _INT32_INT64_INT32_BYTE.unpack_from(data, at)
+            at += 16
+            if 0 < n < 128:
+                item.committed_metadata = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.committed_metadata, at = read_compact_string_or_null(data, at)
         elif version >= 2:
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, n = _S_INT32_INT64_INT32_INT16.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.committed_offset,
+                item.committed_leader_epoch,
+                n,
+            ) = _INT32_INT64_INT32_INT16.unpack_from(data, at)
             at += 18
+            if n < 0:
+                item.committed_metadata = None
+            else:
+                item.committed_metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         else:
-            item.partition_index, item.committed_offset, n = _S_INT32_INT64_INT16.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.committed_offset,
+                n,
+            ) = _INT32_INT64_INT16.unpack_from(data, at)
             at += 14
             item.committed_leader_epoch = -1
-        if n < 0:
-            item.committed_metadata = None
-        else:
-            at += n
-            item.committed_metadata = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                item.committed_metadata = None
+            else:
+                item.committed_metadata = data[at : at + n].decode("utf-8", LENIENT)
+                at += n
         if version >= 3:
             tags = data[at]
             at += 1
@@ -326,58 +397,72 @@ def _read_txn_offset_commit_request_partition(data: bytes, at: int, version: int
     return items, at
 
 
-def _write_txn_offset_commit_request_partition(out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition], version: int) -> None:
+def _write_txn_offset_commit_request_partition(
+    out: bytearray, items: Iterable[TxnOffsetCommitRequestPartition], version: int
+) -> None:
     for item in items:
-        if version >= 2:
-            out += _S_INT32_INT64_INT32.pack(item.partition_index, item.committed_offset, item.committed_leader_epoch)
-        else:
-            out += _S_INT32_INT64.pack(item.partition_index, item.committed_offset)
         if item.committed_metadata is None:
-            if version >= 3:
-                out.append(0)
-            else:
-                out += b"\xff\xff"
+            raw = b""
+            n = 0
         else:
-            if version >= 3:
-                write_compact_string(out, item.committed_metadata)
+            raw = item.committed_metadata.encode()
+            n = len(raw) + 1
+        if version >= 3:
+            if n < 128:
+                out += _INT32_INT64_INT32_BYTE.pack(
+                    item.partition_index, item.committed_offset, item.committed_leader_epoch, n
+                )
             else:
-                write_string(out, item.committed_metadata)
-        if item.unknown_tagged_fields:
-            if version < 3:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
+                out += _INT32_INT64_INT32.pack(
+                    item.partition_index, item.committed_offset, item.committed_leader_epoch
+                )
+                write_string_length(out, n)
+        elif version >= 2:
+            out += _INT32_INT64_INT32_INT16.pack(
+                item.partition_index, item.committed_offset, item.committed_leader_epoch, n - 1
+            )
+        else:
+            out += _INT32_INT64_INT16.pack(item.partition_index, item.committed_offset, n - 1)
+        out += raw
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_txn_offset_commit_request_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
-    limit = len(data)
+def _read_txn_offset_commit_request_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
     items: list[TxnOffsetCommitRequestTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TxnOffsetCommitRequestTopic)
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 14 <= limit - at:
             raise count_refused(n, limit - at)
@@ -394,34 +479,49 @@ def _read_txn_offset_commit_request_topic(data: bytes, at: int, version: int, co
     return items, at
 
 
-def _write_txn_offset_commit_request_topic(out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic], version: int) -> None:
+def _write_txn_offset_commit_request_topic(
+    out: bytearray, items: Iterable[TxnOffsetCommitRequestTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 3:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 3:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_txn_offset_commit_request_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 3:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 
-def _read_txn_offset_commit_response_partition(data: bytes, at: int, version: int, count: int) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
+def _read_txn_offset_commit_response_partition(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
     items: list[TxnOffsetCommitResponsePartition] = []
     for _ in range(count):
         item = _new(TxnOffsetCommitResponsePartition)
         if version >= 3:
-            item.partition_index, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            item.partition_index, item.error_code, tags = _INT32_INT16_BYTE.unpack_from(data, at)
             at += 7
         else:
-            item.partition_index, item.error_code = _S_INT32_INT16.unpack_from(data, at)
+            item.partition_index, item.error_code = _INT32_INT16.unpack_from(data, at)
             at += 6
             tags = 0
         item.unknown_tagged_fields = ()
@@ -431,45 +531,52 @@ def _read_txn_offset_commit_response_partition(data: bytes, at: int, version: in
     return items, at
 
 
-def _write_txn_offset_commit_response_partition(out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition], version: int) -> None:
+def _write_txn_offset_commit_response_partition(
+    out: bytearray, items: Iterable[TxnOffsetCommitResponsePartition], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
-        if item.unknown_tagged_fields:
-            if version < 3:
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                out += _INT32_INT16.pack(item.partition_index, item.error_code)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT16_ZERO.pack(item.partition_index, item.error_code)
+        else:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
+            if item.unknown_tagged_fields:
                 raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
 
 
-def _read_txn_offset_commit_response_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
-    limit = len(data)
+def _read_txn_offset_commit_response_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
     items: list[TxnOffsetCommitResponseTopic] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(TxnOffsetCommitResponseTopic)
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
+                item.name, at = read_compact_string(data, at)
         else:
-            (n,) = _S_INT16.unpack_from(data, at)
+            (n,) = _INT16.unpack_from(data, at)
             at += 2
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            if n < 0:
+                raise null_refused()
+            item.name = data[at : at + n].decode("utf-8", LENIENT)
+            at += n
         if version >= 3:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            (n,) = _S_INT32.unpack_from(data, at)
+            (n,) = _INT32.unpack_from(data, at)
             at += 4
         if not 0 <= n * 6 <= limit - at:
             raise count_refused(n, limit - at)
@@ -486,23 +593,36 @@ def _read_txn_offset_commit_response_topic(data: bytes, at: int, version: int, c
     return items, at
 
 
-def _write_txn_offset_commit_response_topic(out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic], version: int) -> None:
+def _write_txn_offset_commit_response_topic(
+    out: bytearray, items: Iterable[TxnOffsetCommitResponseTopic], version: int
+) -> None:
     for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
         if version >= 3:
-            write_compact_string(out, item.name)
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
         else:
-            write_string(out, item.name)
+            out += _INT16.pack(n - 1)
+        out += raw
+        n = len(item.partitions) + 1
         if version >= 3:
-            write_length(out, len(item.partitions))
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
         else:
-            out += _S_INT32.pack(len(item.partitions))
+            out += _INT32.pack(n - 1)
         _write_txn_offset_commit_response_partition(out, item.partitions, version)
-        if item.unknown_tagged_fields:
-            if version < 3:
-                raise tags_refused(version)
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        elif version >= 3:
-            out.append(0)
+        if version >= 3:
+            if item.unknown_tagged_fields:
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out.append(0)
+        elif item.unknown_tagged_fields:
+            raise tags_refused(version)
 
 SCHEMA: Final = """\
 request TxnOffsetCommitRequest key=28 versions=0-5 flexible=3+ listeners=broker

@@ -10,23 +10,40 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_BOOL: Final = Struct(">?")
-_S_BOOL_BYTE: Final = Struct(">?B")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BOOL: Final = Struct(">h?")
-_S_INT16_BOOL_BYTE: Final = Struct(">h?B")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT16_INT8: Final = Struct(">hb")
-_S_INT16_INT8_BYTE: Final = Struct(">hbB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
+_BOOL: Final = Struct(">?")
+_BOOL_BYTE: Final = Struct(">?B")
+_BOOL_ZERO: Final = Struct(">?x")
+_INT16: Final = Struct(">h")
+_INT16_BOOL: Final = Struct(">h?")
+_INT16_BOOL_BYTE: Final = Struct(">h?B")
+_INT16_BOOL_ZERO: Final = Struct(">h?x")
+_INT16_BYTE: Final = Struct(">hB")
+_INT16_INT8: Final = Struct(">hb")
+_INT16_INT8_BYTE: Final = Struct(">hbB")
+_INT16_INT8_ZERO: Final = Struct(">hbx")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
 _new: Final = object.__new__
 
 
@@ -53,57 +70,65 @@ class UpdateFeaturesRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32.pack(item.timeout_ms)
-            write_length(out, len(item.feature_updates))
-            _write_feature_update_key(out, item.feature_updates, version)
+            n = len(self.feature_updates) + 1
+            if n < 128:
+                out += _INT32_BYTE.pack(self.timeout_ms, n)
+            else:
+                out += _INT32.pack(self.timeout_ms)
+                write_uvarint(out, n)
+            _write_feature_update_key(out, self.feature_updates, version)
             if version >= 1:
-                out += _S_BOOL.pack(item.validate_only)
+                if self.unknown_tagged_fields:
+                    out += _BOOL.pack(self.validate_only)
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out += _BOOL_ZERO.pack(self.validate_only)
             else:
-                if item.validate_only:
+                if self.unknown_tagged_fields:
+                    write_tagged_fields(out, (), self.unknown_tagged_fields)
+                else:
+                    out.append(0)
+                if self.validate_only:
                     raise not_in_version("validate_only", version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
-            else:
-                out.append(0)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.timeout_ms, n = _S_INT32_BYTE.unpack_from(data, at)
-            at += 5
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.timeout_ms, n = _INT32_BYTE.unpack_from(data, at)
+            at += 4
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.feature_updates, at = _read_feature_update_key(data, at, version, n)
+            message.feature_updates, at = _read_feature_update_key(data, at, version, n)
             if version >= 1:
-                item.validate_only, tags = _S_BOOL_BYTE.unpack_from(data, at)
+                message.validate_only, tags = _BOOL_BYTE.unpack_from(data, at)
                 at += 2
             else:
                 tags = data[at]
                 at += 1
-                item.validate_only = False
-            item.unknown_tagged_fields = ()
+                message.validate_only = False
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -129,19 +154,33 @@ class UpdateFeaturesResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.error_message is None:
-                out.append(0)
+            if self.error_message is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.error_message)
+                raw = self.error_message.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out += _INT32_INT16_BYTE.pack(self.throttle_time_ms, self.error_code, n)
+            else:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                write_string_length(out, n)
+            out += raw
             if version <= 1:
-                write_length(out, len(item.results))
-                _write_updatable_feature_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                n = len(self.results) + 1
+            if version >= 2:
+                pass
+            else:
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            if version <= 1:
+                _write_updatable_feature_result(out, self.results, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -150,70 +189,70 @@ class UpdateFeaturesResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-            at += 7
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.error_message = None
-            else:
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                n,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
+            at += 6
+            if 0 < n < 128:
+                message.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.error_message, at = read_compact_string_or_null(data, at)
             if version >= 2:
-                pass
+                message.results = []
             else:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if version <= 1:
                 if not 0 <= n * 5 <= limit - at:
                     raise count_refused(n, limit - at)
-                item.results, at = _read_updatable_feature_result(data, at, version, n)
-            else:
-                item.results = []
+                message.results, at = _read_updatable_feature_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_feature_update_key(data: bytes, at: int, version: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
+def _read_feature_update_key(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[FeatureUpdateKey], int]:
     items: list[FeatureUpdateKey] = []
     for _ in range(count):
         item = _new(FeatureUpdateKey)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.feature = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.feature = data[at - n : at].decode("utf-8", LENIENT)
+            item.feature, at = read_compact_string(data, at)
         if version >= 1:
-            item.max_version_level, item.upgrade_type, tags = _S_INT16_INT8_BYTE.unpack_from(data, at)
+            item.max_version_level, item.upgrade_type, tags = _INT16_INT8_BYTE.unpack_from(data, at)
             at += 4
             item.allow_downgrade = False
         else:
-            item.max_version_level, item.allow_downgrade, tags = _S_INT16_BOOL_BYTE.unpack_from(data, at)
+            (
+                item.max_version_level,
+                item.allow_downgrade,
+                tags,
+            ) = _INT16_BOOL_BYTE.unpack_from(data, at)
             at += 4
             item.upgrade_type = 1
         item.unknown_tagged_fields = ()
@@ -223,48 +262,54 @@ def _read_feature_update_key(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_feature_update_key(out: bytearray, items: Iterable[FeatureUpdateKey], version: int) -> None:
+def _write_feature_update_key(
+    out: bytearray, items: Iterable[FeatureUpdateKey], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.feature)
+        raw = item.feature.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if version >= 1:
-            out += _S_INT16_INT8.pack(item.max_version_level, item.upgrade_type)
+            if item.unknown_tagged_fields:
+                out += _INT16_INT8.pack(item.max_version_level, item.upgrade_type)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT16_INT8_ZERO.pack(item.max_version_level, item.upgrade_type)
             if item.allow_downgrade:
                 raise not_in_version("allow_downgrade", version)
         else:
-            out += _S_INT16_BOOL.pack(item.max_version_level, item.allow_downgrade)
+            if item.unknown_tagged_fields:
+                out += _INT16_BOOL.pack(item.max_version_level, item.allow_downgrade)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT16_BOOL_ZERO.pack(item.max_version_level, item.allow_downgrade)
             if item.upgrade_type != 1:
                 raise not_in_version("upgrade_type", version)
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
 
 
-def _read_updatable_feature_result(data: bytes, at: int, version: int, count: int) -> tuple[list[UpdatableFeatureResult], int]:
+def _read_updatable_feature_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[UpdatableFeatureResult], int]:
     items: list[UpdatableFeatureResult] = []
     for _ in range(count):
         item = _new(UpdatableFeatureResult)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.feature = data[at - n : at].decode("utf-8", LENIENT)
-        item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-        at += 3
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        if 0 < n < 128:
+            item.feature = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.feature, at = read_compact_string(data, at)
+        item.error_code, n = _INT16_BYTE.unpack_from(data, at)
+        at += 2
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -274,14 +319,29 @@ def _read_updatable_feature_result(data: bytes, at: int, version: int, count: in
     return items, at
 
 
-def _write_updatable_feature_result(out: bytearray, items: Iterable[UpdatableFeatureResult], version: int) -> None:
+def _write_updatable_feature_result(
+    out: bytearray, items: Iterable[UpdatableFeatureResult], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.feature)
-        out += _S_INT16.pack(item.error_code)
-        if item.error_message is None:
-            out.append(0)
+        raw = item.feature.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
         else:
-            write_compact_string(out, item.error_message)
+            write_string_length(out, n)
+        out += raw
+        if item.error_message is None:
+            raw = b""
+            n = 0
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT16_BYTE.pack(item.error_code, n)
+        else:
+            out += _INT16.pack(item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:

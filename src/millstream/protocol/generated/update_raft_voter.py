@@ -11,23 +11,47 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+    read_uvarint,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT16: Final = Struct(">hh")
-_S_2INT16_BYTE: Final = Struct(">hhB")
-_S_2INT32: Final = Struct(">ii")
-_S_2INT32_BYTE: Final = Struct(">iiB")
-_S_2INT32_UUID: Final = Struct(">ii16s")
-_S_2INT32_UUID_BYTE: Final = Struct(">ii16sB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_INT32_ZERO: Final = Struct(">ix")
+_S2INT16: Final = Struct(">hh")
+_S2INT16_BYTE: Final = Struct(">hhB")
+_S2INT16_ZERO: Final = Struct(">hhx")
+_S2INT32: Final = Struct(">ii")
+_S2INT32_BYTE: Final = Struct(">iiB")
+_S2INT32_UUID: Final = Struct(">ii16s")
+_S2INT32_UUID_BYTE: Final = Struct(">ii16sB")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
@@ -66,19 +90,33 @@ class UpdateRaftVoterRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.cluster_id is None:
-                out.append(0)
+            if self.cluster_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.cluster_id)
-            out += _S_2INT32_UUID.pack(item.current_leader_epoch, item.voter_id, item.voter_directory_id)
-            write_length(out, len(item.listeners))
-            _write_listener(out, item.listeners, version)
-            _write_kraft_version_feature(out, (item.kraft_version_feature,), version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                raw = self.cluster_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.listeners) + 1
+            if n < 128:
+                out += _S2INT32_UUID_BYTE.pack(
+                    self.current_leader_epoch, self.voter_id, self.voter_directory_id, n
+                )
+            else:
+                out += _S2INT32_UUID.pack(
+                    self.current_leader_epoch, self.voter_id, self.voter_directory_id
+                )
+                write_uvarint(out, n)
+            _write_listener(out, self.listeners, version)
+            _write_kraft_version_feature(out, (self.kraft_version_feature,), version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -87,43 +125,44 @@ class UpdateRaftVoterRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.cluster_id = None
-            else:
+            if 0 < n < 128:
+                message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
-            item.current_leader_epoch, item.voter_id, item.voter_directory_id, n = _S_2INT32_UUID_BYTE.unpack_from(data, at)
-            at += 25
-            if n > 127:
-                n, at = read_length(data, at - 1)
             else:
+                message.cluster_id, at = read_compact_string_or_null(data, at)
+            (
+                message.current_leader_epoch,
+                message.voter_id,
+                message.voter_directory_id,
+                n,
+            ) = _S2INT32_UUID_BYTE.unpack_from(data, at)
+            at += 24
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 5 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.listeners, at = _read_listener(data, at, version, n)
-            (item.kraft_version_feature,), at = _read_kraft_version_feature(data, at, version, 1)
+            message.listeners, at = _read_listener(data, at, version, n)
+            (message.kraft_version_feature,), at = _read_kraft_version_feature(data, at, version, 1)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,37 +191,40 @@ class UpdateRaftVoterResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if version != 0:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT32_INT16.pack(item.throttle_time_ms, item.error_code)
-            if item.current_leader is not _NO_CURRENT_LEADER or item.unknown_tagged_fields:
-                _write_update_raft_voter_response_tags(out, item, version)
+            if self.current_leader is not _NO_CURRENT_LEADER or self.unknown_tagged_fields:
+                out += _INT32_INT16.pack(self.throttle_time_ms, self.error_code)
+                _write_update_raft_voter_response_tags(out, self, version)
             else:
-                out.append(0)
+                out += _INT32_INT16_ZERO.pack(self.throttle_time_ms, self.error_code)
         except WRITE_FAILURES as error:
             raise explain_refused(self, version, error) from error
 
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if version != 0:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.throttle_time_ms, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+            (
+                message.throttle_time_ms,
+                message.error_code,
+                tags,
+            ) = _INT32_INT16_BYTE.unpack_from(data, at)
             at += 7
-            item.current_leader = _NO_CURRENT_LEADER
-            item.unknown_tagged_fields = ()
+            message.current_leader = _NO_CURRENT_LEADER
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_update_raft_voter_response_tags(item, data, at - 1, version)
+                at = _read_update_raft_voter_response_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list[Listener], int]:
@@ -190,26 +232,18 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
     for _ in range(count):
         item = _new(Listener)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -220,19 +254,33 @@ def _read_listener(data: bytes, at: int, version: int, count: int) -> tuple[list
 
 def _write_listener(out: bytearray, items: Iterable[Listener], version: int) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
-def _read_kraft_version_feature(data: bytes, at: int, version: int, count: int) -> tuple[list[KRaftVersionFeature], int]:
+def _read_kraft_version_feature(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[KRaftVersionFeature], int]:
     items: list[KRaftVersionFeature] = []
     for _ in range(count):
-        min_supported_version, max_supported_version, tags = _S_2INT16_BYTE.unpack_from(data, at)
+        min_supported_version, max_supported_version, tags = _S2INT16_BYTE.unpack_from(data, at)
         at += 5
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -241,29 +289,30 @@ def _read_kraft_version_feature(data: bytes, at: int, version: int, count: int) 
     return items, at
 
 
-def _write_kraft_version_feature(out: bytearray, items: Iterable[KRaftVersionFeature], version: int) -> None:
+def _write_kraft_version_feature(
+    out: bytearray, items: Iterable[KRaftVersionFeature], version: int
+) -> None:
     for item in items:
-        out += _S_2INT16.pack(item.min_supported_version, item.max_supported_version)
         if item.unknown_tagged_fields:
+            out += _S2INT16.pack(item.min_supported_version, item.max_supported_version)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT16_ZERO.pack(item.min_supported_version, item.max_supported_version)
 
 
-def _read_current_leader(data: bytes, at: int, version: int, count: int) -> tuple[list[CurrentLeader], int]:
+def _read_current_leader(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[CurrentLeader], int]:
     items: list[CurrentLeader] = []
     for _ in range(count):
-        leader_id, leader_epoch, n = _S_2INT32_BYTE.unpack_from(data, at)
-        at += 9
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        leader_id, leader_epoch, n = _S2INT32_BYTE.unpack_from(data, at)
+        at += 8
+        if 0 < n < 128:
+            host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        host = data[at - n : at].decode("utf-8", LENIENT)
-        port, tags = _S_INT32_BYTE.unpack_from(data, at)
+            host, at = read_compact_string(data, at)
+        port, tags = _INT32_BYTE.unpack_from(data, at)
         at += 5
         unknown: tuple[TaggedField, ...] = ()
         if tags:
@@ -274,19 +323,27 @@ def _read_current_leader(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_current_leader(out: bytearray, items: Iterable[CurrentLeader], version: int) -> None:
     for item in items:
-        out += _S_2INT32.pack(item.leader_id, item.leader_epoch)
-        write_compact_string(out, item.host)
-        out += _S_INT32.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _S2INT32_BYTE.pack(item.leader_id, item.leader_epoch, n)
+        else:
+            out += _S2INT32.pack(item.leader_id, item.leader_epoch)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _INT32.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_ZERO.pack(item.port)
 
 
-def _read_update_raft_voter_response_tags(item: UpdateRaftVoterResponse, data: bytes, at: int, version: int) -> int:
+def _read_update_raft_voter_response_tags(
+    item: UpdateRaftVoterResponse, data: bytes, at: int, version: int
+) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -298,13 +355,15 @@ def _read_update_raft_voter_response_tags(item: UpdateRaftVoterResponse, data: b
     return at
 
 
-def _write_update_raft_voter_response_tags(target: bytearray, item: UpdateRaftVoterResponse, version: int) -> None:
+def _write_update_raft_voter_response_tags(
+    section: bytearray, item: UpdateRaftVoterResponse, version: int
+) -> None:
     known: list[TaggedField] = []
-    if item.current_leader != _NO_CURRENT_LEADER:
+    if item.current_leader is not _NO_CURRENT_LEADER and item.current_leader != _NO_CURRENT_LEADER:
         out = bytearray()
         _write_current_leader(out, (item.current_leader,), version)
         known.append(TaggedField(0, bytes(out)))
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request UpdateRaftVoterRequest key=82 versions=0 flexible=0+ listeners=controller

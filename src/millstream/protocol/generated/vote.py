@@ -11,25 +11,52 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length, read_uvarint, tag_refused
-from millstream.protocol.tagged_fields import TaggedField, read_tag_count, read_unknown_field, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, not_in_version, write_compact_string, write_length, write_string
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+    read_uvarint,
+    tag_refused,
+)
+from millstream.protocol.tagged_fields import (
+    TaggedField,
+    read_tag_count,
+    read_unknown_field,
+    read_unknown_fields,
+    write_tagged_fields,
+)
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    not_in_version,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_3INT32_2UUID_INT32_INT64: Final = Struct(">iii16s16siq")
-_S_3INT32_2UUID_INT32_INT64_BOOL: Final = Struct(">iii16s16siq?")
-_S_3INT32_2UUID_INT32_INT64_BOOL_BYTE: Final = Struct(">iii16s16siq?B")
-_S_3INT32_2UUID_INT32_INT64_BYTE: Final = Struct(">iii16s16siqB")
-_S_4INT32_INT64: Final = Struct(">iiiiq")
-_S_4INT32_INT64_BYTE: Final = Struct(">iiiiqB")
-_S_INT16: Final = Struct(">h")
-_S_INT16_BYTE: Final = Struct(">hB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16_2INT32_BOOL: Final = Struct(">ihii?")
-_S_INT32_INT16_2INT32_BOOL_BYTE: Final = Struct(">ihii?B")
-_S_UINT16: Final = Struct(">H")
-_S_UINT16_BYTE: Final = Struct(">HB")
+_INT16: Final = Struct(">h")
+_INT16_BYTE: Final = Struct(">hB")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16_2INT32_BOOL: Final = Struct(">ihii?")
+_INT32_INT16_2INT32_BOOL_BYTE: Final = Struct(">ihii?B")
+_INT32_INT16_2INT32_BOOL_ZERO: Final = Struct(">ihii?x")
+_S3INT32_2UUID_INT32_INT64: Final = Struct(">iii16s16siq")
+_S3INT32_2UUID_INT32_INT64_BOOL: Final = Struct(">iii16s16siq?")
+_S3INT32_2UUID_INT32_INT64_BOOL_BYTE: Final = Struct(">iii16s16siq?B")
+_S3INT32_2UUID_INT32_INT64_BOOL_ZERO: Final = Struct(">iii16s16siq?x")
+_S3INT32_2UUID_INT32_INT64_BYTE: Final = Struct(">iii16s16siqB")
+_S3INT32_2UUID_INT32_INT64_ZERO: Final = Struct(">iii16s16siqx")
+_S4INT32_INT64: Final = Struct(">iiiiq")
+_S4INT32_INT64_BYTE: Final = Struct(">iiiiqB")
+_S4INT32_INT64_ZERO: Final = Struct(">iiiiqx")
+_UINT16: Final = Struct(">H")
+_UINT16_BYTE: Final = Struct(">HB")
+_UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
@@ -67,21 +94,34 @@ class VoteRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            if item.cluster_id is None:
-                out.append(0)
+            if self.cluster_id is None:
+                raw = b""
+                n = 0
             else:
-                write_compact_string(out, item.cluster_id)
+                raw = self.cluster_id.encode()
+                n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
             if version >= 1:
-                out += _S_INT32.pack(item.voter_id)
+                if n < 128:
+                    out += _INT32_BYTE.pack(self.voter_id, n)
+                else:
+                    out += _INT32.pack(self.voter_id)
+                    write_uvarint(out, n)
             else:
-                pass
-            write_length(out, len(item.topics))
-            _write_vote_request_topic_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+                if n < 128:
+                    out.append(n)
+                else:
+                    write_uvarint(out, n)
+            _write_vote_request_topic_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -90,51 +130,47 @@ class VoteRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
-            else:
-                n -= 1
-            if n < 0:
-                item.cluster_id = None
-            else:
+            if 0 < n < 128:
+                message.cluster_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
                 at += n
-                item.cluster_id = data[at - n : at].decode("utf-8", LENIENT)
+            else:
+                message.cluster_id, at = read_compact_string_or_null(data, at)
             if version >= 1:
-                item.voter_id, n = _S_INT32_BYTE.unpack_from(data, at)
-                at += 5
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.voter_id, n = _INT32_BYTE.unpack_from(data, at)
+                at += 4
+                if n < 128:
                     n -= 1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             else:
                 n = data[at]
-                at += 1
-                if n > 127:
-                    n, at = read_length(data, at - 1)
-                else:
+                message.voter_id = -1
+                if n < 128:
                     n -= 1
-                item.voter_id = -1
+                    at += 1
+                else:
+                    n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_vote_request_topic_data(data, at, version, n)
+            message.topics, at = _read_vote_request_topic_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -176,14 +212,17 @@ class VoteResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            out += _S_INT16.pack(item.error_code)
-            write_length(out, len(item.topics))
-            _write_vote_response_topic_data(out, item.topics, version)
-            if item.node_endpoints or item.unknown_tagged_fields:
-                _write_vote_response_tags(out, item, version)
+            n = len(self.topics) + 1
+            if n < 128:
+                out += _INT16_BYTE.pack(self.error_code, n)
+            else:
+                out += _INT16.pack(self.error_code)
+                write_uvarint(out, n)
+            _write_vote_response_topic_data(out, self.topics, version)
+            if self.node_endpoints or self.unknown_tagged_fields:
+                _write_vote_response_tags(out, self, version)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -192,47 +231,76 @@ class VoteResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
-            item.error_code, n = _S_INT16_BYTE.unpack_from(data, at)
-            at += 3
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            message.error_code, n = _INT16_BYTE.unpack_from(data, at)
+            at += 2
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 3 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_vote_response_topic_data(data, at, version, n)
+            message.topics, at = _read_vote_response_topic_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.node_endpoints = []
-            item.unknown_tagged_fields = ()
+            message.node_endpoints = []
+            message.unknown_tagged_fields = ()
             if tags:
-                at = _read_vote_response_tags(item, data, at - 1, version)
+                at = _read_vote_response_tags(message, data, at - 1, version)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_vote_request_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
+def _read_vote_request_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[VoteRequestPartitionData], int]:
     items: list[VoteRequestPartitionData] = []
     for _ in range(count):
         item = _new(VoteRequestPartitionData)
         if version >= 2:
-            item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset, item.pre_vote, tags = _S_3INT32_2UUID_INT32_INT64_BOOL_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.replica_epoch,
+                item.replica_id,
+                item.replica_directory_id,
+                item.voter_directory_id,
+                item.last_offset_epoch,
+                item.last_offset,
+                item.pre_vote,
+                tags,
+            ) = _S3INT32_2UUID_INT32_INT64_BOOL_BYTE.unpack_from(data, at)
             at += 58
         elif version >= 1:
-            item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset, tags = _S_3INT32_2UUID_INT32_INT64_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.replica_epoch,
+                item.replica_id,
+                item.replica_directory_id,
+                item.voter_directory_id,
+                item.last_offset_epoch,
+                item.last_offset,
+                tags,
+            ) = _S3INT32_2UUID_INT32_INT64_BYTE.unpack_from(data, at)
             at += 57
             item.pre_vote = False
         else:
-            item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset, tags = _S_4INT32_INT64_BYTE.unpack_from(data, at)
+            (
+                item.partition_index,
+                item.replica_epoch,
+                item.replica_id,
+                item.last_offset_epoch,
+                item.last_offset,
+                tags,
+            ) = _S4INT32_INT64_BYTE.unpack_from(data, at)
             at += 25
             item.replica_directory_id = ZERO_UUID
             item.voter_directory_id = ZERO_UUID
@@ -244,45 +312,99 @@ def _read_vote_request_partition_data(data: bytes, at: int, version: int, count:
     return items, at
 
 
-def _write_vote_request_partition_data(out: bytearray, items: Iterable[VoteRequestPartitionData], version: int) -> None:
+def _write_vote_request_partition_data(
+    out: bytearray, items: Iterable[VoteRequestPartitionData], version: int
+) -> None:
     for item in items:
         if version >= 2:
-            out += _S_3INT32_2UUID_INT32_INT64_BOOL.pack(item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset, item.pre_vote)
+            if item.unknown_tagged_fields:
+                out += _S3INT32_2UUID_INT32_INT64_BOOL.pack(
+                    item.partition_index,
+                    item.replica_epoch,
+                    item.replica_id,
+                    item.replica_directory_id,
+                    item.voter_directory_id,
+                    item.last_offset_epoch,
+                    item.last_offset,
+                    item.pre_vote,
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S3INT32_2UUID_INT32_INT64_BOOL_ZERO.pack(
+                    item.partition_index,
+                    item.replica_epoch,
+                    item.replica_id,
+                    item.replica_directory_id,
+                    item.voter_directory_id,
+                    item.last_offset_epoch,
+                    item.last_offset,
+                    item.pre_vote,
+                )
         elif version >= 1:
-            out += _S_3INT32_2UUID_INT32_INT64.pack(item.partition_index, item.replica_epoch, item.replica_id, item.replica_directory_id, item.voter_directory_id, item.last_offset_epoch, item.last_offset)
+            if item.unknown_tagged_fields:
+                out += _S3INT32_2UUID_INT32_INT64.pack(
+                    item.partition_index,
+                    item.replica_epoch,
+                    item.replica_id,
+                    item.replica_directory_id,
+                    item.voter_directory_id,
+                    item.last_offset_epoch,
+                    item.last_offset,
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S3INT32_2UUID_INT32_INT64_ZERO.pack(
+                    item.partition_index,
+                    item.replica_epoch,
+                    item.replica_id,
+                    item.replica_directory_id,
+                    item.voter_directory_id,
+                    item.last_offset_epoch,
+                    item.last_offset,
+                )
             if item.pre_vote:
                 raise not_in_version("pre_vote", version)
         else:
-            out += _S_4INT32_INT64.pack(item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset)
+            if item.unknown_tagged_fields:
+                out += _S4INT32_INT64.pack(
+                    item.partition_index,
+                    item.replica_epoch,
+                    item.replica_id,
+                    item.last_offset_epoch,
+                    item.last_offset,
+                )
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _S4INT32_INT64_ZERO.pack(
+                    item.partition_index,
+                    item.replica_epoch,
+                    item.replica_id,
+                    item.last_offset_epoch,
+                    item.last_offset,
+                )
             if item.pre_vote:
                 raise not_in_version("pre_vote", version)
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
 
 
-def _read_vote_request_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
-    limit = len(data)
+def _read_vote_request_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[VoteRequestTopicData], int]:
     items: list[VoteRequestTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(VoteRequestTopicData)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 25 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_vote_request_partition_data(data, at, version, n)
@@ -295,10 +417,22 @@ def _read_vote_request_topic_data(data: bytes, at: int, version: int, count: int
     return items, at
 
 
-def _write_vote_request_topic_data(out: bytearray, items: Iterable[VoteRequestTopicData], version: int) -> None:
+def _write_vote_request_topic_data(
+    out: bytearray, items: Iterable[VoteRequestTopicData], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_vote_request_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -306,11 +440,20 @@ def _write_vote_request_topic_data(out: bytearray, items: Iterable[VoteRequestTo
             out.append(0)
 
 
-def _read_vote_response_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteResponsePartitionData], int]:
+def _read_vote_response_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[VoteResponsePartitionData], int]:
     items: list[VoteResponsePartitionData] = []
     for _ in range(count):
         item = _new(VoteResponsePartitionData)
-        item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted, tags = _S_INT32_INT16_2INT32_BOOL_BYTE.unpack_from(data, at)
+        (
+            item.partition_index,
+            item.error_code,
+            item.leader_id,
+            item.leader_epoch,
+            item.vote_granted,
+            tags,
+        ) = _INT32_INT16_2INT32_BOOL_BYTE.unpack_from(data, at)
         at += 16
         item.unknown_tagged_fields = ()
         if tags:
@@ -319,36 +462,48 @@ def _read_vote_response_partition_data(data: bytes, at: int, version: int, count
     return items, at
 
 
-def _write_vote_response_partition_data(out: bytearray, items: Iterable[VoteResponsePartitionData], version: int) -> None:
+def _write_vote_response_partition_data(
+    out: bytearray, items: Iterable[VoteResponsePartitionData], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16_2INT32_BOOL.pack(item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted)
         if item.unknown_tagged_fields:
+            out += _INT32_INT16_2INT32_BOOL.pack(
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+                item.vote_granted,
+            )
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT16_2INT32_BOOL_ZERO.pack(
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+                item.vote_granted,
+            )
 
 
-def _read_vote_response_topic_data(data: bytes, at: int, version: int, count: int) -> tuple[list[VoteResponseTopicData], int]:
-    limit = len(data)
+def _read_vote_response_topic_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[VoteResponseTopicData], int]:
     items: list[VoteResponseTopicData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(VoteResponseTopicData)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.topic_name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.topic_name = data[at - n : at].decode("utf-8", LENIENT)
+            item.topic_name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 16 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_vote_response_partition_data(data, at, version, n)
@@ -361,10 +516,22 @@ def _read_vote_response_topic_data(data: bytes, at: int, version: int, count: in
     return items, at
 
 
-def _write_vote_response_topic_data(out: bytearray, items: Iterable[VoteResponseTopicData], version: int) -> None:
+def _write_vote_response_topic_data(
+    out: bytearray, items: Iterable[VoteResponseTopicData], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.topic_name)
-        write_length(out, len(item.partitions))
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_vote_response_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -372,21 +539,20 @@ def _write_vote_response_topic_data(out: bytearray, items: Iterable[VoteResponse
             out.append(0)
 
 
-def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple[list[NodeEndpoint], int]:
+def _read_node_endpoint(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[NodeEndpoint], int]:
     items: list[NodeEndpoint] = []
     for _ in range(count):
         item = _new(NodeEndpoint)
-        item.node_id, n = _S_INT32_BYTE.unpack_from(data, at)
-        at += 5
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        item.node_id, n = _INT32_BYTE.unpack_from(data, at)
+        at += 4
+        if 0 < n < 128:
+            item.host = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.host = data[at - n : at].decode("utf-8", LENIENT)
-        item.port, tags = _S_UINT16_BYTE.unpack_from(data, at)
+            item.host, at = read_compact_string(data, at)
+        item.port, tags = _UINT16_BYTE.unpack_from(data, at)
         at += 3
         item.unknown_tagged_fields = ()
         if tags:
@@ -397,19 +563,25 @@ def _read_node_endpoint(data: bytes, at: int, version: int, count: int) -> tuple
 
 def _write_node_endpoint(out: bytearray, items: Iterable[NodeEndpoint], version: int) -> None:
     for item in items:
-        out += _S_INT32.pack(item.node_id)
-        write_compact_string(out, item.host)
-        out += _S_UINT16.pack(item.port)
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out += _INT32_BYTE.pack(item.node_id, n)
+        else:
+            out += _INT32.pack(item.node_id)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
+            out += _UINT16.pack(item.port)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _UINT16_ZERO.pack(item.port)
 
 
 def _read_vote_response_tags(item: VoteResponse, data: bytes, at: int, version: int) -> int:
     unknown = []
-    tags, at = read_tag_count(data, at)
-    for _ in range(tags):
+    count, at = read_tag_count(data, at)
+    for _ in range(count):
         tag, at = read_uvarint(data, at)
         size, at = read_uvarint(data, at)
         if tag == 0:
@@ -427,17 +599,17 @@ def _read_vote_response_tags(item: VoteResponse, data: bytes, at: int, version: 
     return at
 
 
-def _write_vote_response_tags(target: bytearray, item: VoteResponse, version: int) -> None:
+def _write_vote_response_tags(section: bytearray, item: VoteResponse, version: int) -> None:
     known: list[TaggedField] = []
     if item.node_endpoints:
         if version >= 1:
             out = bytearray()
-            write_length(out, len(item.node_endpoints))
+            write_uvarint(out, len(item.node_endpoints) + 1)
             _write_node_endpoint(out, item.node_endpoints, version)
             known.append(TaggedField(0, bytes(out)))
         else:
             raise not_in_version("node_endpoints", version)
-    write_tagged_fields(target, known, item.unknown_tagged_fields)
+    write_tagged_fields(section, known, item.unknown_tagged_fields)
 
 SCHEMA: Final = """\
 request VoteRequest key=52 versions=0-2 flexible=0+ listeners=controller

@@ -11,22 +11,35 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_string,
+    read_compact_string_or_null,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_2INT64_INT8_INT16: Final = Struct(">qqbh")
-_S_2INT64_INT8_INT16_BYTE: Final = Struct(">qqbhB")
-_S_3INT32_INT64: Final = Struct(">iiiq")
-_S_3INT32_INT64_BYTE: Final = Struct(">iiiqB")
-_S_3INT32_INT64_INT32: Final = Struct(">iiiqi")
-_S_3INT32_INT64_INT32_BYTE: Final = Struct(">iiiqiB")
-_S_INT32: Final = Struct(">i")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_UUID: Final = Struct(">16s")
-_S_UUID_BYTE: Final = Struct(">16sB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_S2INT64_INT8_INT16: Final = Struct(">qqbh")
+_S2INT64_INT8_INT16_BYTE: Final = Struct(">qqbhB")
+_S2INT64_INT8_INT16_ZERO: Final = Struct(">qqbhx")
+_S3INT32_INT64: Final = Struct(">iiiq")
+_S3INT32_INT64_BYTE: Final = Struct(">iiiqB")
+_S3INT32_INT64_INT32: Final = Struct(">iiiqi")
+_S3INT32_INT64_INT32_BYTE: Final = Struct(">iiiqiB")
+_UUID: Final = Struct(">16s")
+_UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
@@ -70,14 +83,23 @@ class WriteShareGroupStateRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_compact_string(out, item.group_id)
-            write_length(out, len(item.topics))
-            _write_write_state_data(out, item.topics, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            raw = self.group_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_string_length(out, n)
+            out += raw
+            n = len(self.topics) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_write_state_data(out, self.topics, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -86,41 +108,37 @@ class WriteShareGroupStateRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_string_length(data, at - 1)
+            if 0 < n < 128:
+                message.group_id = data[at + 1 : at + n].decode("utf-8", LENIENT)
+                at += n
             else:
-                n -= 1
-            if n < 0:
-                raise null_refused()
-            at += n
-            item.group_id = data[at - n : at].decode("utf-8", LENIENT)
+                message.group_id, at = read_compact_string(data, at)
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.topics, at = _read_write_state_data(data, at, version, n)
+            message.topics, at = _read_write_state_data(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -150,13 +168,16 @@ class WriteShareGroupStateResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 0 <= version <= 1:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.results))
-            _write_write_state_result(out, item.results, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.results) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_write_state_result(out, self.results, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -165,38 +186,46 @@ class WriteShareGroupStateResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 0 <= version <= 1:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 18 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.results, at = _read_write_state_result(data, at, version, n)
+            message.results, at = _read_write_state_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_state_batch(data: bytes, at: int, version: int, count: int) -> tuple[list[StateBatch], int]:
+def _read_state_batch(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[StateBatch], int]:
     items: list[StateBatch] = []
     for _ in range(count):
         item = _new(StateBatch)
-        item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, tags = _S_2INT64_INT8_INT16_BYTE.unpack_from(data, at)
+        (
+            item.first_offset,
+            item.last_offset,
+            item.delivery_state,
+            item.delivery_count,
+            tags,
+        ) = _S2INT64_INT8_INT16_BYTE.unpack_from(data, at)
         at += 20
         item.unknown_tagged_fields = ()
         if tags:
@@ -207,33 +236,54 @@ def _read_state_batch(data: bytes, at: int, version: int, count: int) -> tuple[l
 
 def _write_state_batch(out: bytearray, items: Iterable[StateBatch], version: int) -> None:
     for item in items:
-        out += _S_2INT64_INT8_INT16.pack(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
         if item.unknown_tagged_fields:
+            out += _S2INT64_INT8_INT16.pack(
+                item.first_offset, item.last_offset, item.delivery_state, item.delivery_count
+            )
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _S2INT64_INT8_INT16_ZERO.pack(
+                item.first_offset, item.last_offset, item.delivery_state, item.delivery_count
+            )
 
 
-def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionData], int]:
-    limit = len(data)
+def _read_partition_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionData], int]:
     items: list[PartitionData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(PartitionData)
         if version >= 1:
-            item.partition, item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count, n = _S_3INT32_INT64_INT32_BYTE.unpack_from(data, at)
-            at += 25
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            (
+                item.partition,
+                item.state_epoch,
+                item.leader_epoch,
+                item.start_offset,
+                item.delivery_complete_count,
+                n,
+            ) = _S3INT32_INT64_INT32_BYTE.unpack_from(data, at)
+            at += 24
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         else:
-            item.partition, item.state_epoch, item.leader_epoch, item.start_offset, n = _S_3INT32_INT64_BYTE.unpack_from(data, at)
-            at += 21
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
-                n -= 1
+            (
+                item.partition,
+                item.state_epoch,
+                item.leader_epoch,
+                item.start_offset,
+                n,
+            ) = _S3INT32_INT64_BYTE.unpack_from(data, at)
+            at += 20
             item.delivery_complete_count = -1
+            if n < 128:
+                n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
         if not 0 <= n * 20 <= limit - at:
             raise count_refused(n, limit - at)
         item.state_batches, at = _read_state_batch(data, at, version, n)
@@ -248,11 +298,36 @@ def _read_partition_data(data: bytes, at: int, version: int, count: int) -> tupl
 
 def _write_partition_data(out: bytearray, items: Iterable[PartitionData], version: int) -> None:
     for item in items:
+        n = len(item.state_batches) + 1
         if version >= 1:
-            out += _S_3INT32_INT64_INT32.pack(item.partition, item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count)
+            if n < 128:
+                out += _S3INT32_INT64_INT32_BYTE.pack(
+                    item.partition,
+                    item.state_epoch,
+                    item.leader_epoch,
+                    item.start_offset,
+                    item.delivery_complete_count,
+                    n,
+                )
+            else:
+                out += _S3INT32_INT64_INT32.pack(
+                    item.partition,
+                    item.state_epoch,
+                    item.leader_epoch,
+                    item.start_offset,
+                    item.delivery_complete_count,
+                )
+                write_uvarint(out, n)
         else:
-            out += _S_3INT32_INT64.pack(item.partition, item.state_epoch, item.leader_epoch, item.start_offset)
-        write_length(out, len(item.state_batches))
+            if n < 128:
+                out += _S3INT32_INT64_BYTE.pack(
+                    item.partition, item.state_epoch, item.leader_epoch, item.start_offset, n
+                )
+            else:
+                out += _S3INT32_INT64.pack(
+                    item.partition, item.state_epoch, item.leader_epoch, item.start_offset
+                )
+                write_uvarint(out, n)
         _write_state_batch(out, item.state_batches, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -260,17 +335,20 @@ def _write_partition_data(out: bytearray, items: Iterable[PartitionData], versio
             out.append(0)
 
 
-def _read_write_state_data(data: bytes, at: int, version: int, count: int) -> tuple[list[WriteStateData], int]:
-    limit = len(data)
+def _read_write_state_data(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[WriteStateData], int]:
     items: list[WriteStateData] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(WriteStateData)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 22 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_data(data, at, version, n)
@@ -285,8 +363,12 @@ def _read_write_state_data(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_write_state_data(out: bytearray, items: Iterable[WriteStateData], version: int) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_data(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -294,21 +376,19 @@ def _write_write_state_data(out: bytearray, items: Iterable[WriteStateData], ver
             out.append(0)
 
 
-def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[PartitionResult], int]:
+def _read_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[PartitionResult], int]:
     items: list[PartitionResult] = []
     for _ in range(count):
         item = _new(PartitionResult)
-        item.partition, item.error_code, n = _S_INT32_INT16_BYTE.unpack_from(data, at)
-        at += 7
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
-        else:
-            n -= 1
-        if n < 0:
-            item.error_message = None
-        else:
+        item.partition, item.error_code, n = _INT32_INT16_BYTE.unpack_from(data, at)
+        at += 6
+        if 0 < n < 128:
+            item.error_message = data[at + 1 : at + n].decode("utf-8", LENIENT)
             at += n
-            item.error_message = data[at - n : at].decode("utf-8", LENIENT)
+        else:
+            item.error_message, at = read_compact_string_or_null(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -320,28 +400,38 @@ def _read_partition_result(data: bytes, at: int, version: int, count: int) -> tu
 
 def _write_partition_result(out: bytearray, items: Iterable[PartitionResult], version: int) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition, item.error_code)
         if item.error_message is None:
-            out.append(0)
+            raw = b""
+            n = 0
         else:
-            write_compact_string(out, item.error_message)
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+        if n < 128:
+            out += _INT32_INT16_BYTE.pack(item.partition, item.error_code, n)
+        else:
+            out += _INT32_INT16.pack(item.partition, item.error_code)
+            write_string_length(out, n)
+        out += raw
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_write_state_result(data: bytes, at: int, version: int, count: int) -> tuple[list[WriteStateResult], int]:
-    limit = len(data)
+def _read_write_state_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[WriteStateResult], int]:
     items: list[WriteStateResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(WriteStateResult)
-        item.topic_id, n = _S_UUID_BYTE.unpack_from(data, at)
-        at += 17
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.topic_id, n = _UUID_BYTE.unpack_from(data, at)
+        at += 16
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 8 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_partition_result(data, at, version, n)
@@ -354,10 +444,16 @@ def _read_write_state_result(data: bytes, at: int, version: int, count: int) -> 
     return items, at
 
 
-def _write_write_state_result(out: bytearray, items: Iterable[WriteStateResult], version: int) -> None:
+def _write_write_state_result(
+    out: bytearray, items: Iterable[WriteStateResult], version: int
+) -> None:
     for item in items:
-        out += _S_UUID.pack(item.topic_id)
-        write_length(out, len(item.partitions))
+        n = len(item.partitions) + 1
+        if n < 128:
+            out += _UUID_BYTE.pack(item.topic_id, n)
+        else:
+            out += _UUID.pack(item.topic_id)
+            write_uvarint(out, n)
         _write_partition_result(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

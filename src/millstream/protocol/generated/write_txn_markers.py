@@ -10,21 +10,38 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final, Self
 
-from millstream.protocol.diagnosis import explain_malformed, explain_refused, unsupported
-from millstream.protocol.reading import LENIENT, READ_FAILURES, count_refused, null_refused, past_end, read_integers, read_length, read_string_length
+from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.reading import (
+    COMPACT_INT32S,
+    LENIENT,
+    READ_FAILURES,
+    count_refused,
+    past_end,
+    read_compact_int32s,
+    read_compact_string,
+    read_length,
+)
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_compact_string, write_integers, write_length, write_string
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    write_compact_int32s,
+    write_string_length,
+    write_uvarint,
+)
 
-_S_INT32: Final = Struct(">i")
-_S_INT32_BYTE: Final = Struct(">iB")
-_S_INT32_INT16: Final = Struct(">ih")
-_S_INT32_INT16_BYTE: Final = Struct(">ihB")
-_S_INT32_INT8: Final = Struct(">ib")
-_S_INT32_INT8_BYTE: Final = Struct(">ibB")
-_S_INT64: Final = Struct(">q")
-_S_INT64_BYTE: Final = Struct(">qB")
-_S_INT64_INT16_BOOL: Final = Struct(">qh?")
-_S_INT64_INT16_BOOL_BYTE: Final = Struct(">qh?B")
+_INT32: Final = Struct(">i")
+_INT32_BYTE: Final = Struct(">iB")
+_INT32_INT16: Final = Struct(">ih")
+_INT32_INT16_BYTE: Final = Struct(">ihB")
+_INT32_INT16_ZERO: Final = Struct(">ihx")
+_INT32_INT8: Final = Struct(">ib")
+_INT32_INT8_BYTE: Final = Struct(">ibB")
+_INT32_INT8_ZERO: Final = Struct(">ibx")
+_INT32_ZERO: Final = Struct(">ix")
+_INT64: Final = Struct(">q")
+_INT64_BYTE: Final = Struct(">qB")
+_INT64_INT16_BOOL: Final = Struct(">qh?")
+_INT64_INT16_BOOL_BYTE: Final = Struct(">qh?B")
 _new: Final = object.__new__
 
 
@@ -58,13 +75,16 @@ class WriteTxnMarkersRequest:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.markers))
-            _write_writable_txn_marker(out, item.markers, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.markers) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_writable_txn_marker(out, self.markers, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -73,31 +93,31 @@ class WriteTxnMarkersRequest:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 17 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.markers, at = _read_writable_txn_marker(data, at, version, n)
+            message.markers, at = _read_writable_txn_marker(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
 @dataclass(slots=True)
@@ -133,13 +153,16 @@ class WriteTxnMarkersResponse:
 
     def encode(self, out: bytearray, version: int) -> None:
         if not 1 <= version <= 2:
-            raise unsupported(self, version)
-        item = self
+            raise version_refused(type(self), version)
         try:
-            write_length(out, len(item.markers))
-            _write_writable_txn_marker_result(out, item.markers, version)
-            if item.unknown_tagged_fields:
-                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            n = len(self.markers) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                write_uvarint(out, n)
+            _write_writable_txn_marker_result(out, self.markers, version)
+            if self.unknown_tagged_fields:
+                write_tagged_fields(out, (), self.unknown_tagged_fields)
             else:
                 out.append(0)
         except WRITE_FAILURES as error:
@@ -148,54 +171,51 @@ class WriteTxnMarkersResponse:
     @classmethod
     def decode(cls, view: memoryview, at: int, version: int) -> tuple[Self, int]:
         if not 1 <= version <= 2:
-            raise unsupported(cls, version)
-        data = bytes(view)
+            raise version_refused(cls, version)
         start = at
+        data = bytes(view)
         limit = len(data)
-        item = _new(cls)
+        message = _new(cls)
         try:
             n = data[at]
-            at += 1
-            if n > 127:
-                n, at = read_length(data, at - 1)
-            else:
+            if n < 128:
                 n -= 1
+                at += 1
+            else:
+                n, at = read_length(data, at)
             if not 0 <= n * 10 <= limit - at:
                 raise count_refused(n, limit - at)
-            item.markers, at = _read_writable_txn_marker_result(data, at, version, n)
+            message.markers, at = _read_writable_txn_marker_result(data, at, version, n)
             tags = data[at]
             at += 1
-            item.unknown_tagged_fields = ()
+            message.unknown_tagged_fields = ()
             if tags:
-                item.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
+                message.unknown_tagged_fields, at = read_unknown_fields(data, at - 1)
             if at > limit:
                 raise past_end(at, limit)
         except READ_FAILURES as error:
-            raise explain_malformed(cls, SCHEMA, view, start, version, error) from error
-        return item, at
+            raise explain_malformed(cls, view, start, version, error) from error
+        return message, at
 
 
-def _read_writable_txn_marker_topic(data: bytes, at: int, version: int, count: int) -> tuple[list[WritableTxnMarkerTopic], int]:
+def _read_writable_txn_marker_topic(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[WritableTxnMarkerTopic], int]:
     items: list[WritableTxnMarkerTopic] = []
     for _ in range(count):
         item = _new(WritableTxnMarkerTopic)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
+        if 0 < n < 17:
+            item.partition_indexes = list(COMPACT_INT32S[n](data, at))
+            at += 4 * n - 3
         else:
-            n -= 1
-        item.partition_indexes, at = read_integers(data, at, n, "i", 4)
+            item.partition_indexes, at = read_compact_int32s(data, at)
         tags = data[at]
         at += 1
         item.unknown_tagged_fields = ()
@@ -205,36 +225,55 @@ def _read_writable_txn_marker_topic(data: bytes, at: int, version: int, count: i
     return items, at
 
 
-def _write_writable_txn_marker_topic(out: bytearray, items: Iterable[WritableTxnMarkerTopic], version: int) -> None:
+def _write_writable_txn_marker_topic(
+    out: bytearray, items: Iterable[WritableTxnMarkerTopic], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partition_indexes))
-        write_integers(out, item.partition_indexes, "i")
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        write_compact_int32s(out, item.partition_indexes)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
             out.append(0)
 
 
-def _read_writable_txn_marker(data: bytes, at: int, version: int, count: int) -> tuple[list[WritableTxnMarker], int]:
-    limit = len(data)
+def _read_writable_txn_marker(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[WritableTxnMarker], int]:
     items: list[WritableTxnMarker] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(WritableTxnMarker)
-        item.producer_id, item.producer_epoch, item.transaction_result, n = _S_INT64_INT16_BOOL_BYTE.unpack_from(data, at)
-        at += 12
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        (
+            item.producer_id,
+            item.producer_epoch,
+            item.transaction_result,
+            n,
+        ) = _INT64_INT16_BOOL_BYTE.unpack_from(data, at)
+        at += 11
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_writable_txn_marker_topic(data, at, version, n)
         if version >= 2:
-            item.coordinator_epoch, item.transaction_version, tags = _S_INT32_INT8_BYTE.unpack_from(data, at)
+            (
+                item.coordinator_epoch,
+                item.transaction_version,
+                tags,
+            ) = _INT32_INT8_BYTE.unpack_from(data, at)
             at += 6
         else:
-            item.coordinator_epoch, tags = _S_INT32_BYTE.unpack_from(data, at)
+            item.coordinator_epoch, tags = _INT32_BYTE.unpack_from(data, at)
             at += 5
             item.transaction_version = 0
         item.unknown_tagged_fields = ()
@@ -244,26 +283,42 @@ def _read_writable_txn_marker(data: bytes, at: int, version: int, count: int) ->
     return items, at
 
 
-def _write_writable_txn_marker(out: bytearray, items: Iterable[WritableTxnMarker], version: int) -> None:
+def _write_writable_txn_marker(
+    out: bytearray, items: Iterable[WritableTxnMarker], version: int
+) -> None:
     for item in items:
-        out += _S_INT64_INT16_BOOL.pack(item.producer_id, item.producer_epoch, item.transaction_result)
-        write_length(out, len(item.topics))
+        n = len(item.topics) + 1
+        if n < 128:
+            out += _INT64_INT16_BOOL_BYTE.pack(
+                item.producer_id, item.producer_epoch, item.transaction_result, n
+            )
+        else:
+            out += _INT64_INT16_BOOL.pack(
+                item.producer_id, item.producer_epoch, item.transaction_result
+            )
+            write_uvarint(out, n)
         _write_writable_txn_marker_topic(out, item.topics, version)
         if version >= 2:
-            out += _S_INT32_INT8.pack(item.coordinator_epoch, item.transaction_version)
+            if item.unknown_tagged_fields:
+                out += _INT32_INT8.pack(item.coordinator_epoch, item.transaction_version)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_INT8_ZERO.pack(item.coordinator_epoch, item.transaction_version)
         else:
-            out += _S_INT32.pack(item.coordinator_epoch)
-        if item.unknown_tagged_fields:
-            write_tagged_fields(out, (), item.unknown_tagged_fields)
-        else:
-            out.append(0)
+            if item.unknown_tagged_fields:
+                out += _INT32.pack(item.coordinator_epoch)
+                write_tagged_fields(out, (), item.unknown_tagged_fields)
+            else:
+                out += _INT32_ZERO.pack(item.coordinator_epoch)
 
 
-def _read_writable_txn_marker_partition_result(data: bytes, at: int, version: int, count: int) -> tuple[list[WritableTxnMarkerPartitionResult], int]:
+def _read_writable_txn_marker_partition_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[WritableTxnMarkerPartitionResult], int]:
     items: list[WritableTxnMarkerPartitionResult] = []
     for _ in range(count):
         item = _new(WritableTxnMarkerPartitionResult)
-        item.partition_index, item.error_code, tags = _S_INT32_INT16_BYTE.unpack_from(data, at)
+        item.partition_index, item.error_code, tags = _INT32_INT16_BYTE.unpack_from(data, at)
         at += 7
         item.unknown_tagged_fields = ()
         if tags:
@@ -272,36 +327,36 @@ def _read_writable_txn_marker_partition_result(data: bytes, at: int, version: in
     return items, at
 
 
-def _write_writable_txn_marker_partition_result(out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult], version: int) -> None:
+def _write_writable_txn_marker_partition_result(
+    out: bytearray, items: Iterable[WritableTxnMarkerPartitionResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT32_INT16.pack(item.partition_index, item.error_code)
         if item.unknown_tagged_fields:
+            out += _INT32_INT16.pack(item.partition_index, item.error_code)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
         else:
-            out.append(0)
+            out += _INT32_INT16_ZERO.pack(item.partition_index, item.error_code)
 
 
-def _read_writable_txn_marker_topic_result(data: bytes, at: int, version: int, count: int) -> tuple[list[WritableTxnMarkerTopicResult], int]:
-    limit = len(data)
+def _read_writable_txn_marker_topic_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[WritableTxnMarkerTopicResult], int]:
     items: list[WritableTxnMarkerTopicResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(WritableTxnMarkerTopicResult)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_string_length(data, at - 1)
+        if 0 < n < 128:
+            item.name = data[at + 1 : at + n].decode("utf-8", LENIENT)
+            at += n
         else:
-            n -= 1
-        if n < 0:
-            raise null_refused()
-        at += n
-        item.name = data[at - n : at].decode("utf-8", LENIENT)
+            item.name, at = read_compact_string(data, at)
         n = data[at]
-        at += 1
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 7 <= limit - at:
             raise count_refused(n, limit - at)
         item.partitions, at = _read_writable_txn_marker_partition_result(data, at, version, n)
@@ -314,10 +369,22 @@ def _read_writable_txn_marker_topic_result(data: bytes, at: int, version: int, c
     return items, at
 
 
-def _write_writable_txn_marker_topic_result(out: bytearray, items: Iterable[WritableTxnMarkerTopicResult], version: int) -> None:
+def _write_writable_txn_marker_topic_result(
+    out: bytearray, items: Iterable[WritableTxnMarkerTopicResult], version: int
+) -> None:
     for item in items:
-        write_compact_string(out, item.name)
-        write_length(out, len(item.partitions))
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            write_uvarint(out, n)
         _write_writable_txn_marker_partition_result(out, item.partitions, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -325,17 +392,20 @@ def _write_writable_txn_marker_topic_result(out: bytearray, items: Iterable[Writ
             out.append(0)
 
 
-def _read_writable_txn_marker_result(data: bytes, at: int, version: int, count: int) -> tuple[list[WritableTxnMarkerResult], int]:
-    limit = len(data)
+def _read_writable_txn_marker_result(
+    data: bytes, at: int, version: int, count: int
+) -> tuple[list[WritableTxnMarkerResult], int]:
     items: list[WritableTxnMarkerResult] = []
+    limit = len(data)
     for _ in range(count):
         item = _new(WritableTxnMarkerResult)
-        item.producer_id, n = _S_INT64_BYTE.unpack_from(data, at)
-        at += 9
-        if n > 127:
-            n, at = read_length(data, at - 1)
-        else:
+        item.producer_id, n = _INT64_BYTE.unpack_from(data, at)
+        at += 8
+        if n < 128:
             n -= 1
+            at += 1
+        else:
+            n, at = read_length(data, at)
         if not 0 <= n * 3 <= limit - at:
             raise count_refused(n, limit - at)
         item.topics, at = _read_writable_txn_marker_topic_result(data, at, version, n)
@@ -348,10 +418,16 @@ def _read_writable_txn_marker_result(data: bytes, at: int, version: int, count: 
     return items, at
 
 
-def _write_writable_txn_marker_result(out: bytearray, items: Iterable[WritableTxnMarkerResult], version: int) -> None:
+def _write_writable_txn_marker_result(
+    out: bytearray, items: Iterable[WritableTxnMarkerResult], version: int
+) -> None:
     for item in items:
-        out += _S_INT64.pack(item.producer_id)
-        write_length(out, len(item.topics))
+        n = len(item.topics) + 1
+        if n < 128:
+            out += _INT64_BYTE.pack(item.producer_id, n)
+        else:
+            out += _INT64.pack(item.producer_id)
+            write_uvarint(out, n)
         _write_writable_txn_marker_topic_result(out, item.topics, version)
         if item.unknown_tagged_fields:
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -1,0 +1,282 @@
+"""Runs one case of the oracle on the test driver and says where it differs from Kafka Streams."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+
+from streams.spec_functions import Unsupported, text, timestamps
+from streams.spec_topology import SpecTopology, serde
+
+from millstream.errors import ConfigError
+from millstream.streams import StoreType, StreamsBuilder, StreamsConfig
+from millstream.streams.config import OnError
+from millstream.streams.errors import SerializationError, StreamsError, TopologyError
+from millstream.streams.serdes import Windowed
+from millstream.streams.state import KeyValueStore, TimestampedKeyValueStore, WindowStore
+from millstream.testing.topology_test_driver import TopologyTestDriver
+
+APPLICATION_ID = "app"
+UNREAD_SETTINGS = {"statestore.cache.max.bytes"}
+
+
+def shown(value):
+    """A key or value in the form of the expected results."""
+    if isinstance(value, bytes | Windowed):
+        return text(value)
+    return value
+
+
+def encode(serde_name: str, value) -> bytes | None:
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return bytes.fromhex(value["hex"])
+    if serde_name == "bytes":
+        return bytes.fromhex(value.removeprefix("hex:"))
+    return serde(serde_name).encode(value)
+
+
+def settings(spec: dict) -> tuple[StreamsConfig, dict]:
+    """The application's configuration and the builder's keyword arguments."""
+    config = {
+        "default.key.serde": "string",
+        "default.value.serde": "string",
+        **spec.get("config", {}),
+    }
+    config = {name: value for name, value in config.items() if name not in UNREAD_SETTINGS}
+    builder = {}
+    if "dsl.store.suppliers.class" in config:
+        builder["store_type"] = StoreType(config.pop("dsl.store.suppliers.class"))
+    fields = {
+        "default_key": serde(config.pop("default.key.serde")),
+        "default_value": serde(config.pop("default.value.serde")),
+    }
+    for name, field in (
+        ("deserialization.exception.handler", "on_deserialization_error"),
+        ("processing.exception.handler", "on_processing_error"),
+    ):
+        if name in config:
+            fields[field] = OnError(config.pop(name))
+    if "default.timestamp.extractor" in config:
+        fields["default_timestamps"] = timestamps(config.pop("default.timestamp.extractor"))
+    if config:
+        raise Unsupported(f"setting {sorted(config)[0]}")
+    return StreamsConfig(APPLICATION_ID, **fields), builder
+
+
+def error_name(error: BaseException) -> str:
+    """Java's simple name for an error of ours."""
+    names = (
+        (TopologyError, "TopologyException"),
+        (StreamsError, "StreamsException"),
+        (ConfigError, "ConfigException"),
+        (ValueError, "IllegalArgumentException"),
+    )
+    return next((name for kind, name in names if isinstance(error, kind)), type(error).__name__)
+
+
+def cause_name(error: BaseException) -> str | None:
+    cause = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    if cause is error:
+        return None
+    if isinstance(error, SerializationError):
+        return "SerializationException" if "read" in str(error) else "ClassCastException"
+    return {"IllegalState": "IllegalStateException"}.get(type(cause).__name__, error_name(cause))
+
+
+class CaseRunner:
+    """One case: what Kafka Streams did is `case["expect"]`, what we do is gathered in `actual`."""
+
+    def __init__(self, case: dict, spec: dict) -> None:
+        self._case = case
+        self._spec = spec
+        self._trace: list[list] = []
+        self.actual: dict = {}
+
+    def differences(self) -> list[str]:
+        """One line for each difference; empty if there is none."""
+        expect = self._case["expect"]
+        try:
+            self._run()
+        except Unsupported as unsupported:
+            return [f"not supported: {unsupported}"]
+        found = []
+        for field, wanted in expect.items():
+            got = self.actual.get(field)
+            if field == "describe":
+                wanted, got = _sorted_topics(wanted), _sorted_topics(got or "")
+            if field == "outputs" or field == "internal" or field == "trace":
+                found.extend(self._row_differences(field, wanted, got or []))
+            elif wanted != got:
+                found.append(f"{field}: expected {_short(wanted)}, got {_short(got)}")
+        for field in ("error",):
+            if field in self.actual and field not in expect:
+                found.append(f"{field}: {self.actual[field]} {self.actual.get('message')}")
+        return found
+
+    def _row_differences(self, field: str, wanted: list, got: list) -> Iterator[str]:
+        for number, rows in enumerate(wanted):
+            ours = got[number] if number < len(got) else None
+            if rows != ours:
+                at = self._case["inputs"][number]
+                yield (
+                    f"{field} of input {number} {json.dumps(at)}: expected {_short(rows)}, got {_short(ours)}"
+                )
+                return
+
+    def _run(self) -> None:
+        spec = self._spec
+        if spec.get("api") == "topology":
+            raise Unsupported("Processor API")
+        config, builder_options = settings(spec)
+        try:
+            builder = StreamsBuilder(**builder_options)
+            dsl = SpecTopology(builder, self._note)
+            dsl.run(spec["ops"])
+            topology = builder.build()
+            self.actual["describe"] = topology.describe()
+            if dsl.branches:
+                self.actual["branches"] = dsl.branches
+            if "topics" in self._case["expect"]:
+                self.actual["topics"] = _topics(topology)
+        except Unsupported:
+            raise
+        except Exception as error:
+            self._failed("build", error)
+            return
+        try:
+            driver = TopologyTestDriver(topology, config, pattern_topics=spec["topics"])
+        except Exception as error:
+            self._failed("start", error)
+            return
+        with driver:
+            if self._feed(driver):
+                self.actual["stores"] = _stores(driver)
+                self.actual["dropped"] = driver.dropped_records
+
+    def _feed(self, driver: TopologyTestDriver) -> bool:
+        outputs = self.actual["outputs"] = []
+        internal = self.actual["internal"] = []
+        traces = self.actual["trace"] = []
+        for number, given in enumerate(self._case["inputs"]):
+            self._trace = []
+            try:
+                self._pipe(driver, given)
+            except Exception as error:
+                self._failed("input", error)
+                self.actual["error_at"] = number
+                traces.append(self._trace)
+                return False
+            self._drain(driver, outputs, internal)
+            traces.append(self._trace)
+        return True
+
+    def _pipe(self, driver: TopologyTestDriver, given: dict) -> None:
+        if "advanceWallClock" in given:
+            driver.advance_wall_clock(timedelta(milliseconds=given["advanceWallClock"]))
+            return
+        types = self._spec["topics"][given["topic"]]
+        headers = tuple(
+            (name, None if value is None else value.encode())
+            for name, value in given.get("headers", ())
+        )
+        driver.pipe_bytes(
+            given["topic"],
+            encode(types["key"], given.get("key")),
+            encode(types["value"], given.get("value")),
+            timestamp=given["ts"],
+            headers=headers,
+        )
+
+    def _drain(self, driver: TopologyTestDriver, outputs: list, internal: list) -> None:
+        rows, internal_rows = [], []
+        for topic in driver.produced_topics():
+            types = self._spec["topics"].get(topic)
+            for record in driver.read_bytes(topic):
+                if types is None:
+                    hexed = [None if b is None else b.hex() for b in (record.key, record.value)]
+                    headers = _headers(record.headers, values=True)
+                    internal_rows.append([topic, *hexed, record.timestamp, headers])
+                    continue
+                key = None if record.key is None else serde(types["key"]).decode(record.key)
+                value = None if record.value is None else serde(types["value"]).decode(record.value)
+                headers = _headers(record.headers, values=types.get("header_values", True))
+                rows.append([topic, shown(key), shown(value), record.timestamp, headers])
+        outputs.append(rows)
+        internal.append(internal_rows)
+
+    def _note(self, op_id: str, key, value) -> None:
+        self._trace.append([op_id, shown(key), shown(value)])
+
+    def _failed(self, phase: str, error: Exception) -> None:
+        self.actual.update(error=error_name(error), error_phase=phase, message=str(error))
+        cause = cause_name(error)
+        if cause is not None:
+            self.actual["error_cause"] = cause
+
+
+def _headers(headers, *, values: bool) -> list:
+    if not values:
+        return [[name] for name, _ in headers]
+    return [[name, None if value is None else value.decode()] for name, value in headers]
+
+
+def _short(value) -> str:
+    line = json.dumps(value) if not isinstance(value, str) else "\n" + value
+    return line if len(line) < 2000 else line[:2000] + "…"
+
+
+def _sorted_topics(description: str) -> str:
+    """Descriptions are equal byte for byte but for the order of topics in one source."""
+    lines = []
+    for line in description.split("\n"):
+        head, found, tail = line.partition("(topics: [")
+        if found:
+            names, _, rest = tail.partition("]")
+            line = f"{head}{found}{', '.join(sorted(names.split(', ')))}]{rest}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _topics(topology) -> dict:
+    groups = {}
+    for group in topology.sub_topologies:
+        if group.is_global:
+            continue
+        topics = topology.topics_of(group, APPLICATION_ID)
+        repartition = {
+            name: {"config": dict(config)} for name, config in topics.repartition.items()
+        }
+        for name, count in topics.partitions.items():
+            repartition[name]["partitions"] = count
+        groups[str(group.id)] = {
+            "sources": sorted(topics.sources),
+            "sinks": sorted(set(topics.sinks)),
+            "repartition": repartition,
+            "changelogs": {name: {"config": config} for name, config in topics.changelogs.items()},
+        }
+    copartition = [sorted(each) for each in topology.copartition_groups(APPLICATION_ID)]
+    return {"subtopologies": groups, "copartition": sorted(copartition, key=str)}
+
+
+def _stores(driver: TopologyTestDriver) -> dict:
+    dumped = {}
+    for name, store in sorted(driver.stores().items()):
+        rows = []
+        if isinstance(store, WindowStore):
+            for window, (value, timestamp) in store.fetch_all():
+                rows.append(
+                    ((text(window.key), window.start_ms), [shown(window), shown(value), timestamp])
+                )
+        elif isinstance(store, TimestampedKeyValueStore):
+            for key, (value, timestamp) in store.scan():
+                rows.append(((text(key),), [shown(key), shown(value), timestamp]))
+        elif isinstance(store, KeyValueStore):
+            for key, value in store.scan():
+                rows.append(((text(key),), [shown(key), shown(value)]))
+        dumped[name] = [row for _, row in sorted(rows, key=lambda each: each[0])]
+    return dumped

@@ -1,0 +1,299 @@
+"""Builds a topology with our DSL from a specification of the oracle: one op is one method call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from streams import spec_functions as fn
+from streams.spec_functions import Unsupported
+
+from millstream.streams import (
+    EmitStrategy,
+    KStream,
+    KTable,
+    Materialized,
+    OffsetReset,
+    StoreType,
+    StreamsBuilder,
+    TimeWindows,
+    UnlimitedWindows,
+)
+from millstream.streams import serdes as all_serdes
+
+
+def serde(name: str | None):
+    if name is None:
+        return None
+    head, *parts = name.split(":")
+    simple = {
+        "string": all_serdes.string,
+        "long": all_serdes.long,
+        "integer": all_serdes.integer,
+        "bytes": all_serdes.bytes_,
+    }
+    if head in simple:
+        return simple[head]()
+    if head == "time_windowed":
+        return all_serdes.time_windowed(serde(parts[0]), int(parts[1]))
+    return all_serdes.session_windowed(serde(parts[0]))
+
+
+def ms(count: int) -> timedelta:
+    return timedelta(milliseconds=count)
+
+
+def given(options: dict, **readers: Callable) -> dict:
+    """Keyword arguments for the fields that are there; a field that nobody reads is not supported."""
+    unread = set(options) - set(readers)
+    if unread:
+        raise Unsupported(f"option {sorted(unread)[0]}")
+    return {name: readers[name](value) for name, value in options.items()}
+
+
+def as_is(value):
+    return value
+
+
+def consumed(op: dict) -> dict:
+    return given(
+        op.get("consumed", {}),
+        key=serde,
+        value=serde,
+        timestamps=fn.timestamps,
+        reset=OffsetReset,
+        name=as_is,
+    )
+
+
+def materialized(op: dict) -> Materialized | None:
+    options = op.get("materialized")
+    if options is None:
+        return None
+    if "supplier" in options:
+        raise Unsupported(f"store supplier {options['supplier']['kind']}")
+    return Materialized(
+        **given(
+            options,
+            store=as_is,
+            key=serde,
+            value=serde,
+            type=StoreType,
+            caching=as_is,
+            logging=as_is,
+            retention=ms,
+        )
+    )
+
+
+def windows(options: dict) -> TimeWindows | UnlimitedWindows:
+    kind = options["type"]
+    grace = ms(options.get("grace", 0))
+    if kind == "tumbling":
+        return TimeWindows.tumbling(ms(options["size"]), grace=grace)
+    if kind == "hopping":
+        return TimeWindows.hopping(ms(options["size"]), ms(options["advance"]), grace=grace)
+    if kind == "unlimited":
+        return UnlimitedWindows(options.get("start", 0))
+    raise Unsupported(f"windows {kind}")
+
+
+class SpecTopology:
+    """Runs the ops of one specification against a StreamsBuilder."""
+
+    def __init__(self, builder: StreamsBuilder, trace: Callable[[str, object, object], None]):
+        self._builder = builder
+        self._trace = trace
+        self._results: dict[str, object] = {}
+        self.branches: dict[str, list[str]] = {}
+
+    def run(self, ops: list[dict]) -> None:
+        for op in ops:
+            result = self._apply(op)
+            if "id" in op:
+                self._results[op["id"]] = result
+
+    def _apply(self, op: dict):
+        kind = op["op"]
+        method = getattr(self, f"_{kind}", None)
+        if method is None:
+            raise Unsupported(f"op {kind}")
+        if "from" in op:
+            return method(op, self._results[op["from"]])
+        return method(op)
+
+    # Sources.
+
+    def _stream(self, op: dict):
+        if "pattern" in op:
+            return self._builder.stream(pattern=op["pattern"], **consumed(op))
+        return self._builder.stream(op.get("topics") or op["topic"], **consumed(op))
+
+    def _table(self, op: dict):
+        return self._builder.table(op["topic"], materialized=materialized(op), **consumed(op))
+
+    # Streams and tables.
+
+    def _filter(self, op: dict, source):
+        return source.filter(fn.predicate(op["fn"]), **self._table_options(op, source))
+
+    def _filter_not(self, op: dict, source):
+        return source.filter_not(fn.predicate(op["fn"]), **self._table_options(op, source))
+
+    def _map_values(self, op: dict, source):
+        with_key = op.get("with_key", False)
+        mapper = (fn.keyed_value_mapper if with_key else fn.value_mapper)(op["fn"])
+        options = self._table_options(op, source)
+        return source.map_values(mapper, with_key=with_key, **options)
+
+    def _table_options(self, op: dict, source) -> dict:
+        options = {"name": op.get("name")}
+        if isinstance(source, KTable):
+            options["materialized"] = materialized(op)
+        return options
+
+    def _to_stream(self, op: dict, table: KTable):
+        mapper = fn.key_selector(op["fn"]) if "fn" in op else None
+        return table.to_stream(mapper, name=op.get("name"))
+
+    def _select_key(self, op: dict, stream: KStream):
+        return stream.select_key(fn.key_selector(op["fn"]), name=op.get("name"))
+
+    def _map(self, op: dict, stream: KStream):
+        key, value = fn.key_selector(op["key_fn"]), fn.value_mapper(op["value_fn"])
+        return stream.map(lambda k, v: (key(k, v), value(v)), name=op.get("name"))
+
+    def _flat_map(self, op: dict, stream: KStream):
+        parts = [
+            (
+                fn.predicate(each.get("if", "true")),
+                fn.key_selector(each["key_fn"]),
+                fn.value_mapper(each["value_fn"]),
+            )
+            for each in op["each"]
+        ]
+
+        def mapper(k, v):
+            return [(key(k, v), value(v)) for when, key, value in parts if when(k, v)]
+
+        return stream.flat_map(mapper, name=op.get("name"))
+
+    def _flat_map_values(self, op: dict, stream: KStream):
+        with_key = op.get("with_key", False)
+        mapper = (fn.keyed_flat_mapper if with_key else fn.flat_mapper)(op["fn"])
+        return stream.flat_map_values(mapper, with_key=with_key, name=op.get("name"))
+
+    def _peek(self, op: dict, stream: KStream):
+        return stream.peek(lambda k, v: self._trace(op["id"], k, v), name=op.get("name"))
+
+    def _foreach(self, op: dict, stream: KStream):
+        stream.foreach(lambda k, v: self._trace(op["id"], k, v), name=op.get("name"))
+
+    def _print(self, op: dict, stream: KStream):
+        stream.print(label=op.get("label"), write=lambda line: None, name=op.get("name"))
+
+    def _merge(self, op: dict, stream: KStream):
+        return stream.merge(self._results[op["other"]], name=op.get("name"))
+
+    def _split(self, op: dict, stream: KStream):
+        split = stream.split(name=op.get("name"))
+        for branch in op["branches"]:
+            split.branch(
+                fn.predicate(branch["fn"]), name=branch.get("as"), then=self._catch(branch)
+            )
+        if "default" in op:
+            branch = op["default"]
+            streams = split.default_branch(name=branch.get("as"), then=self._catch(branch))
+        else:
+            streams = split.no_default_branch()
+        self.branches[op["id"]] = sorted(streams)
+
+    def _catch(self, branch: dict):
+        def then(stream):
+            if "id" in branch:
+                self._results[branch["id"]] = stream
+            if branch.get("consume"):
+                return None
+            if "chain" in branch:
+                self.run(branch["chain"])
+                return self._results[branch["result"]]
+            return stream
+
+        return then
+
+    def _to(self, op: dict, stream: KStream):
+        options = given(
+            op.get("produced", {}),
+            key=serde,
+            value=serde,
+            partitioner=lambda _: fn.zero_partition,
+            name=as_is,
+        )
+        topic = fn.TopicByName(op["topic_fn"]) if "topic_fn" in op else op["topic"]
+        stream.to(topic, **options)
+
+    def _to_table(self, op: dict, stream: KStream):
+        return stream.to_table(name=op.get("name"), materialized=materialized(op))
+
+    def _repartition(self, op: dict, stream: KStream):
+        options = given(
+            op.get("repartitioned", {}),
+            key=serde,
+            value=serde,
+            partitions=as_is,
+            partitioner=lambda _: fn.zero_partition,
+            name=as_is,
+        )
+        return stream.repartition(**options)
+
+    def _join(self, op: dict, stream):
+        return self._joined(op, stream, "join")
+
+    def _left_join(self, op: dict, stream):
+        return self._joined(op, stream, "left_join")
+
+    def _joined(self, op: dict, stream, method: str):
+        other = self._results[op["other"]]
+        if not isinstance(stream, KStream) or not isinstance(other, KTable):
+            raise Unsupported(f"{method} of {type(stream).__name__} and {type(other).__name__}")
+        joined = dict(op.get("joined", {}))
+        joined.pop("other_value", None)
+        options = given(joined, key=serde, value=serde, name=as_is)
+        with_key = op.get("with_key", False)
+        joiner = (fn.keyed_joiner if with_key else fn.joiner)(op["fn"])
+        return getattr(stream, method)(other, joiner, with_key=with_key, **options)
+
+    # Groups.
+
+    def _group_by_key(self, op: dict, stream: KStream):
+        return stream.group_by_key(
+            **given(op.get("grouped", {}), key=serde, value=serde, name=as_is)
+        )
+
+    def _group_by(self, op: dict, stream):
+        if isinstance(stream, KTable):
+            raise Unsupported("group_by of a table")
+        options = given(op.get("grouped", {}), key=serde, value=serde, name=as_is)
+        return stream.group_by(fn.key_selector(op["fn"]), **options)
+
+    def _windowed_by(self, op: dict, grouped):
+        return grouped.windowed_by(windows(op["windows"]))
+
+    def _emit_strategy(self, op: dict, windowed):
+        return windowed.emit_strategy(EmitStrategy(op["strategy"]))
+
+    def _count(self, op: dict, grouped):
+        return grouped.count(name=op.get("name"), materialized=materialized(op))
+
+    def _reduce(self, op: dict, grouped):
+        return grouped.reduce(
+            fn.reducer(op["fn"]), name=op.get("name"), materialized=materialized(op)
+        )
+
+    def _aggregate(self, op: dict, grouped):
+        return grouped.aggregate(
+            fn.initializer(op["init"]),
+            fn.aggregator(op["fn"]),
+            name=op.get("name"),
+            materialized=materialized(op),
+        )
