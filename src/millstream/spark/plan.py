@@ -1,0 +1,132 @@
+"""What a topology needs to run: its sub-topologies in order, how many tasks each has, and the internal topics.
+
+Pure: partition counts of existing topics come in, a plan comes out; `runner` performs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millstream.errors import ConfigError
+from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopic:
+    """A topic that belongs to the application and is created when missing."""
+
+    name: str
+    partitions: int
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SubTopologyPlan:
+    """One streaming query: it reads `sources`, co-partitioned, as `tasks` tasks."""
+
+    id: int
+    sources: tuple[str, ...]
+    tasks: int
+    stateful: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyPlan:
+    """`queries` in an order in which each comes after those that write what it reads."""
+
+    queries: tuple[SubTopologyPlan, ...]
+    internal_topics: tuple[InternalTopic, ...]
+
+
+def plan_topology(
+    topology: Topology, application_id: str, existing_partitions: Mapping[str, int]
+) -> TopologyPlan:
+    """Raises ConfigError for a source topic that does not exist, and for topics that must have equal partition counts."""
+    groups = [group for group in topology.sub_topologies if not group.is_global]
+    if len(groups) < len(topology.sub_topologies):
+        raise ConfigError("global tables do not run on Spark yet; use a table")
+    topics = {group.id: topology.topics_of(group, application_id) for group in groups}
+    _require_fixed_sources(topics)
+    ordered = _in_order(groups, topics)
+    partitions = _partition_counts(ordered, topics, existing_partitions)
+    _require_copartitioned(topology, application_id, partitions)
+    queries, internal = [], []
+    for group in ordered:
+        mine = topics[group.id]
+        tasks = max(partitions[topic] for topic in mine.sources)
+        stateful = bool(topology.stores_of(group))
+        queries.append(SubTopologyPlan(group.id, mine.sources, tasks, stateful))
+        internal += [
+            InternalTopic(name, partitions[name], conf) for name, conf in mine.repartition.items()
+        ]
+        internal += [
+            InternalTopic(name, tasks, conf)
+            for name, conf in mine.changelogs.items()
+            if name not in mine.sources
+        ]
+    return TopologyPlan(tuple(queries), tuple(internal))
+
+
+def _require_fixed_sources(topics: Mapping[int, SubTopologyTopics]) -> None:
+    empty = [number for number, each in topics.items() if not each.sources]
+    if empty:
+        raise ConfigError(
+            f"sub-topology {empty[0]} names no source topic; patterns do not run on Spark yet, name the topics"
+        )
+
+
+def _in_order(
+    groups: list[SubTopology], topics: Mapping[int, SubTopologyTopics]
+) -> list[SubTopology]:
+    """Writers of internal topics before their readers. Raises ConfigError when they feed each other in a circle."""
+    remaining = {group.id: group for group in groups}
+    ordered: list[SubTopology] = []
+    while remaining:
+        unwritten = {topic for number in remaining for topic in topics[number].sinks}
+        ready = [n for n in remaining if not unwritten.intersection(topics[n].repartition)]
+        if not ready:
+            raise ConfigError(
+                f"sub-topologies {sorted(remaining)} feed each other through repartition topics"
+            )
+        ordered += [remaining.pop(number) for number in sorted(ready)]
+    return ordered
+
+
+def _partition_counts(
+    ordered: list[SubTopology],
+    topics: Mapping[int, SubTopologyTopics],
+    existing_partitions: Mapping[str, int],
+) -> dict[str, int]:
+    """A repartition topic has the count the topology asks for, or as many as the widest source that feeds it."""
+    counts: dict[str, int] = {}
+    wanted: dict[str, int] = {}
+    for group in ordered:
+        mine = topics[group.id]
+        for topic in mine.sources:
+            if topic in mine.repartition:
+                counts[topic] = (
+                    existing_partitions.get(topic) or mine.partitions.get(topic) or wanted[topic]
+                )
+            elif topic in existing_partitions:
+                counts[topic] = existing_partitions[topic]
+            else:
+                raise ConfigError(
+                    f"source topic {topic} does not exist: create it before the topology is started"
+                )
+        widest = max(counts[topic] for topic in mine.sources)
+        for topic in mine.sinks:
+            wanted[topic] = max(wanted.get(topic, 0), widest)
+    return counts
+
+
+def _require_copartitioned(
+    topology: Topology, application_id: str, partitions: Mapping[str, int]
+) -> None:
+    for together in topology.copartition_groups(application_id):
+        counts = {topic: partitions[topic] for topic in sorted(together) if topic in partitions}
+        if len(set(counts.values())) > 1:
+            raise ConfigError(
+                f"topics that are joined need equal partition counts, these have {counts}: "
+                "repartition one of the streams, or create the topics again"
+            )

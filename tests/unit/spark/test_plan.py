@@ -1,0 +1,65 @@
+"""From a topology to queries and internal topics."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.cli.flights.topology import flights_topology
+from millstream.errors import ConfigError
+from millstream.spark.plan import plan_topology
+from millstream.streams import StreamsBuilder
+from millstream.streams.serdes import string
+
+REPARTITION = "app-KSTREAM-AGGREGATE-STATE-STORE-0000000010-repartition"
+
+
+def test_the_demo_runs_as_two_queries_writer_first() -> None:
+    plan = plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 4})
+    assert [(q.id, q.sources, q.tasks, q.stateful) for q in plan.queries] == [
+        (0, ("airlines", "flights"), 4, True),
+        (1, (REPARTITION,), 4, True),
+    ]
+
+
+def test_internal_topics_have_the_partitions_of_their_tasks() -> None:
+    plan = plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 4})
+    assert {t.name: t.partitions for t in plan.internal_topics} == {
+        REPARTITION: 4,
+        "app-KSTREAM-AGGREGATE-STATE-STORE-0000000010-changelog": 4,
+        "app-KSTREAM-AGGREGATE-STATE-STORE-0000000018-changelog": 4,
+        "app-airlines-STATE-STORE-0000000000-changelog": 4,
+    }
+    by_name = {t.name: t.settings for t in plan.internal_topics}
+    assert by_name[REPARTITION]["cleanup.policy"] == "delete"
+
+
+def test_an_existing_repartition_topic_keeps_its_partitions() -> None:
+    plan = plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 4, REPARTITION: 3})
+    assert [q.tasks for q in plan.queries] == [4, 3]
+
+
+def test_a_missing_source_topic_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"source topic airlines does not exist: create it"):
+        plan_topology(flights_topology(), "app", {"flights": 4})
+
+
+def test_joined_topics_need_equal_partition_counts() -> None:
+    with pytest.raises(ConfigError, match=r"\{'airlines': 2, 'flights': 4\}"):
+        plan_topology(flights_topology(), "app", {"flights": 4, "airlines": 2})
+
+
+def test_a_pattern_is_refused_with_what_to_do() -> None:
+    builder = StreamsBuilder()
+    builder.stream(pattern="a.*", key=string(), value=string()).to("out")
+    with pytest.raises(ConfigError, match="name the topics"):
+        plan_topology(builder.build(), "app", {})
+
+
+def test_a_chain_of_repartitions_runs_in_its_order() -> None:
+    builder = StreamsBuilder()
+    stream = builder.stream("in", key=string(), value=string())
+    for _ in range(3):
+        stream = stream.repartition(partitions=5)
+    stream.to("out")
+    plan = plan_topology(builder.build(), "app", {"in": 2})
+    assert [q.tasks for q in plan.queries] == [2, 5, 5, 5]
