@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from millstream.broker.config import BrokerConfig
     from millstream.broker.fetch_sessions import FetchSessions
     from millstream.broker.group_coordination import GroupCoordination
+    from millstream.broker.producer_ids import ProducerIds
     from millstream.broker.purgatory import Purgatory
     from millstream.controller.controller import Controller
     from millstream.controller.result import ControllerContext, ControllerResult
@@ -105,3 +106,4 @@ class Node:
     group_coordinator: GroupCoordination
     purgatory: Purgatory
     fetch_sessions: FetchSessions
+    producer_ids: ProducerIds

@@ -220,17 +220,26 @@ class LogDirectory:
         """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `remove_due`."""
         log = self._logs.pop(partition)
         log.retire("its topic was deleted")
-        suffix = f".{self._environment.random.randbytes(16).hex()}-delete"
-        name = f"{partition.topic[: _NAME_MAX - len(suffix) - len(f'-{partition.partition}')]}-{partition.partition}"
-        target = f"{self.path}/{name}{suffix}"
-        try:
-            self._environment.file_system.rename(log.directory, target)
-        except OSError as error:
-            raise KafkaStorageError(
-                f"cannot delete the log of {partition} in {self.path}: {error}"
-            ) from error
+        target = self._rename(partition, "delete")
         due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
         self._deletions.append(_Deletion(due_ms, target, log))
+
+    def move_aside(self, partition: TopicPartition) -> str:
+        """Keeps the files of a partition that this node should not have, under a name that is not opened; returns it."""
+        assert partition not in self._logs, f"the log of {partition} is open"
+        self._saved(partition)
+        return self._rename(partition, "stray")
+
+    def _rename(self, partition: TopicPartition, purpose: str) -> str:
+        suffix = f"-{partition.partition}.{self._environment.random.randbytes(16).hex()}-{purpose}"
+        target = f"{self.path}/{partition.topic[: _NAME_MAX - len(suffix)]}{suffix}"
+        try:
+            self._environment.file_system.rename(f"{self.path}/{partition}", target)
+        except OSError as error:
+            raise KafkaStorageError(
+                f"cannot rename the log of {partition} in {self.path}: {error}"
+            ) from error
+        return target
 
     def remove_due(self, now: Instant) -> None:
         """Removes deleted logs whose time has come."""

@@ -1,0 +1,112 @@
+"""ListOffsets: the offset of a timestamp, or of a named position, per partition.
+
+Versions 1-11. Special timestamps: -1 latest (last stable offset at read_committed), -2 earliest, -3 maximum timestamp (7+),
+-4 earliest local (8+), -5 latest tiered (9+), -6 earliest pending upload (11+); asked for in an older version they are
+answered with UNSUPPORTED_VERSION. Any other timestamp gives the first committed record that is not older, exactly; none
+gives offset -1. Answered by the leader only; a leader epoch (4+) fences clients with old metadata. A partition named twice
+is INVALID_REQUEST. The time limit of version 10 is not needed: nothing here waits.
+Not supported: tiered positions (-5, -6) answer -1, as a broker without remote storage does. A replica id is not looked at:
+everybody is answered as a consumer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
+from millstream.log.timestamp_lookup import TimestampedOffset
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+    ListOffsetsTopicResponse,
+)
+from millstream.replication.partition import Partition
+
+API = ApiSpec(ApiKey.LIST_OFFSETS, versions=range(1, 12))
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+_SINCE_VERSION: Final = {
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+_READ_COMMITTED: Final = 1
+_NOTHING_FOUND: Final = TimestampedOffset(-1, -1, -1)
+
+
+def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    asked = Counter(
+        (topic.name, p.partition_index) for topic in request.topics for p in topic.partitions
+    )
+    repeated = {key for key, count in asked.items() if count > 1}
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    _answer(topic, partition, request, repeated, context)
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(
+    topic: ListOffsetsTopic,
+    asked: ListOffsetsPartition,
+    request: ListOffsetsRequest,
+    repeated: set[tuple[str, int]],
+    context: RequestContext,
+) -> ListOffsetsPartitionResponse:
+    try:
+        if (topic.name, asked.partition_index) in repeated:
+            raise InvalidRequest(f"{topic.name}-{asked.partition_index} is asked for twice")
+        if context.version < _SINCE_VERSION.get(asked.timestamp, 0):
+            raise UnsupportedVersion(
+                f"timestamp {asked.timestamp} has no meaning in version {context.version} of ListOffsets"
+            )
+        partition = context.node.partitions.get(topic.name, asked.partition_index)
+        partition.check_leader(asked.current_leader_epoch)
+        found = _find(
+            partition, asked.timestamp, is_read_committed=request.isolation_level == _READ_COMMITTED
+        )
+    except KafkaError as error:
+        return ListOffsetsPartitionResponse(
+            partition_index=asked.partition_index, error_code=error.code
+        )
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index,
+        offset=found.offset,
+        timestamp=found.timestamp_ms,
+        leader_epoch=found.leader_epoch,
+    )
+
+
+def _find(partition: Partition, timestamp: int, *, is_read_committed: bool) -> TimestampedOffset:
+    match timestamp:
+        case -1:  # LATEST
+            return partition.latest_offset(is_read_committed=is_read_committed)
+        case -2 | -4:  # EARLIEST, EARLIEST_LOCAL: without remote storage everything is local
+            return partition.earliest_offset()
+        case -5 | -6:  # LATEST_TIERED, EARLIEST_PENDING_UPLOAD
+            return _NOTHING_FOUND
+        case -3:  # MAX_TIMESTAMP
+            found = partition.max_timestamp_offset(is_read_committed=is_read_committed)
+        case _:
+            found = partition.offset_for_timestamp(timestamp, is_read_committed=is_read_committed)
+    return found or _NOTHING_FOUND

@@ -1,0 +1,277 @@
+"""Produce: batches appended to partitions, acknowledged as far as the producer asks.
+
+Versions 3-13. Topics by name up to 12, by topic id from 13 on. Everything is appended before this function returns, so that
+requests of one connection are appended in order; only acknowledgements wait. acks=0 gets no answer, acks=1 is answered at
+once, acks=-1 when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to
+remember them: `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and
+whatever the replicas; `never`: not at all).
+One batch per partition. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
+Errors per partition; from version 8 on with a message and the records at fault, from 10 on with the current leader.
+Not supported: transactions. A transactional id, or a transactional batch, is refused with INVALID_TXN_STATE.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.node import Node
+from millstream.broker.request_context import RequestContext
+from millstream.errors import (
+    InvalidRecord,
+    InvalidRequiredAcks,
+    InvalidTopic,
+    InvalidTxnState,
+    KafkaError,
+    NotEnoughReplicasAfterAppend,
+    RequestTimedOut,
+    UnknownTopicId,
+    UnsupportedCompressionType,
+)
+from millstream.log.append_check import RefusedRecords, RefusedTimestamps
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from millstream.records.batch import read_header
+from millstream.records.compression import Codec
+from millstream.replication.partition import ACKS_ALL, Partition
+
+API = ApiSpec(ApiKey.PRODUCE, versions=range(3, 14))
+
+INTERNAL_TOPICS: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
+)
+ADMIN_CLIENT_ID: Final = "__admin_client"
+"""The one client that may write to internal topics, as in Kafka."""
+_NO_ACKS: Final = 0
+_TOPIC_ID_VERSION: Final = 13
+_LEADER_HINT_VERSION: Final = 10
+_ZSTD_VERSION: Final = 7
+
+
+@dataclass(slots=True)
+class _Written:
+    """Records that are in the log and not acknowledged yet."""
+
+    partition: Partition
+    end_offset: int
+    response: PartitionProduceResponse
+    must_sync: bool
+
+    @property
+    def is_safe(self) -> bool:
+        is_synced = not self.must_sync or self.partition.log.recovery_point >= self.end_offset
+        return is_synced and self.partition.high_watermark >= self.end_offset
+
+
+def handle(
+    request: ProduceRequest, context: RequestContext
+) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+    waiting: list[_Written] = []
+    response = ProduceResponse(
+        responses=[_produce_topic(topic, request, context, waiting) for topic in request.topic_data]
+    )
+    if request.acks == _NO_ACKS:
+        return None
+    if context.version >= _LEADER_HINT_VERSION:
+        _add_endpoints(response, context)
+    if waiting:
+        return _acknowledge(response, waiting, request.timeout_ms, context.node)
+    return response
+
+
+def _produce_topic(
+    topic: TopicProduceData,
+    request: ProduceRequest,
+    context: RequestContext,
+    waiting: list[_Written],
+) -> TopicProduceResponse:
+    name: str | None = topic.name
+    if context.version >= _TOPIC_ID_VERSION:
+        found = context.node.metadata.image.topic_by_id(topic.topic_id)
+        name = found.name if found is not None else None
+    return TopicProduceResponse(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partition_responses=[
+            _produce_partition(name, data, request, context, waiting)
+            for data in topic.partition_data
+        ],
+    )
+
+
+def _produce_partition(
+    topic: str | None,
+    data: PartitionProduceData,
+    request: ProduceRequest,
+    context: RequestContext,
+    waiting: list[_Written],
+) -> PartitionProduceResponse:
+    try:
+        if topic is None:
+            raise UnknownTopicId
+        records = _checked_records(topic, data, request, context)
+        partition = context.node.partitions.get(topic, data.index)
+        appended = partition.append(records, context.now, acks=request.acks)
+    except KafkaError as error:
+        return _refused(topic or "", data.index, error, context)
+    response = PartitionProduceResponse(
+        index=data.index,
+        base_offset=appended.first_offset,
+        log_append_time_ms=appended.log_append_time_ms,
+        log_start_offset=partition.log_start_offset,
+    )
+    must_sync = _must_sync(context.node.config.millstream_flush_on_ack, partition, request.acks)
+    if must_sync or request.acks == ACKS_ALL:
+        written = _Written(partition, appended.last_offset + 1, response, must_sync)
+        if not written.is_safe:
+            waiting.append(written)
+    return response
+
+
+def _checked_records(
+    topic: str, data: PartitionProduceData, request: ProduceRequest, context: RequestContext
+) -> memoryview:
+    """What can be refused before the partition is looked up. The log checks the batch itself."""
+    if request.acks not in (ACKS_ALL, 0, 1):
+        raise InvalidRequiredAcks(f"acks must be -1 (all), 0 or 1, not {request.acks}")
+    if topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
+        raise InvalidTopic(f"clients may not write to the internal topic {topic}")
+    records = data.records
+    if not records:
+        raise InvalidRecord("there is no record batch")
+    assert isinstance(records, memoryview), "the codec gives records as a view of the request frame"
+    header = read_header(records)
+    if header.size_bytes < len(records):
+        raise InvalidRecord("only one record batch per partition is allowed")
+    if header.codec is Codec.ZSTD and context.version < _ZSTD_VERSION:
+        raise UnsupportedCompressionType(f"zstd needs version {_ZSTD_VERSION} of Produce")
+    if request.transactional_id is not None or header.is_transactional:
+        raise InvalidTxnState(
+            "this broker does not serve transactions yet; produce without a transactional id"
+        )
+    return records
+
+
+def _must_sync(policy: str, partition: Partition, acks: int) -> bool:
+    match policy:
+        case "never":
+            return False
+        case "always":
+            return acks != _NO_ACKS
+        case _:  # auto
+            return acks == ACKS_ALL and len(partition.isr) < 2
+
+
+# --- errors
+
+
+def _refused(
+    topic: str, index: int, error: KafkaError, context: RequestContext
+) -> PartitionProduceResponse:
+    response = PartitionProduceResponse(index=index)
+    _refuse(response, error)
+    if isinstance(error, RefusedRecords | RefusedTimestamps):
+        response.record_errors = [
+            BatchIndexAndErrorMessage(e.index, e.message) for e in error.record_errors
+        ]
+    hint = (
+        leader_hint(error, topic, index, context)
+        if context.version >= _LEADER_HINT_VERSION
+        else None
+    )
+    if hint is not None:
+        response.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
+    return response
+
+
+def _refuse(response: PartitionProduceResponse, error: KafkaError) -> None:
+    response.error_code = error.code
+    response.error_message = str(error)
+    response.base_offset = -1
+    response.log_append_time_ms = -1
+    response.log_start_offset = -1
+
+
+def _add_endpoints(response: ProduceResponse, context: RequestContext) -> None:
+    leaders = [
+        partition.current_leader.leader_id
+        for topic in response.responses
+        for partition in topic.partition_responses
+        if partition.error_code and partition.current_leader.leader_id >= 0
+    ]
+    if leaders:
+        response.node_endpoints = [
+            NodeEndpoint(*found) for found in leader_endpoints(leaders, context)
+        ]
+
+
+# --- acknowledgement
+
+
+async def _acknowledge(
+    response: ProduceResponse, waiting: Sequence[_Written], timeout_ms: int, node: Node
+) -> ProduceResponse:
+    """Answers when every partition is safe or has failed, at the latest after the producer's own time limit."""
+    try:
+        async with asyncio.timeout(max(timeout_ms, 1) / 1000):
+            if len(waiting) == 1:
+                await _until_safe(waiting[0], timeout_ms, node)
+            else:
+                async with asyncio.TaskGroup() as group:
+                    for written in waiting:
+                        group.create_task(_until_safe(written, timeout_ms, node))
+    except TimeoutError:
+        for written in waiting:
+            if not written.response.error_code and not written.is_safe:
+                _refuse(
+                    written.response,
+                    RequestTimedOut(
+                        f"the records are written, but not acknowledged within {timeout_ms} ms"
+                    ),
+                )
+    return response
+
+
+async def _until_safe(written: _Written, timeout_ms: int, node: Node) -> None:
+    partition = written.partition
+    try:
+        if written.must_sync:
+            await node.log_flusher.flush_to(partition.log, written.end_offset)
+        if partition.high_watermark < written.end_offset:
+            await _until_committed(partition, written.end_offset, timeout_ms, node)
+    except KafkaError as error:
+        _refuse(written.response, error)
+
+
+async def _until_committed(
+    partition: Partition, end_offset: int, timeout_ms: int, node: Node
+) -> None:
+    """Raises NotLeaderOrFollower, NotEnoughReplicasAfterAppend, RequestTimedOut."""
+
+    def has_ended(_partition: TopicPartition) -> bool:
+        return partition.high_watermark >= end_offset or not partition.is_leader
+
+    operation = node.purgatory.watch([partition.topic_partition], timeout_ms, has_ended)
+    await operation.wait()
+    partition.check_leader()
+    if partition.high_watermark < end_offset:
+        raise RequestTimedOut(
+            f"the in-sync replicas did not have the records within {timeout_ms} ms"
+        )
+    if len(partition.isr) < partition.log.config.min_insync_replicas:
+        raise NotEnoughReplicasAfterAppend

@@ -1,0 +1,151 @@
+"""Where requests wait for partitions to make progress: fetches for bytes, produces for their high watermark.
+
+One place for both, keyed by partition. An operation is registered before anybody can miss a wake-up, completed by `wake`
+when its condition holds, given up at its deadline, and there is a bound on how many there are. Knows nothing of requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable, Iterable
+from typing import Final, final
+
+from millstream.model import TopicPartition
+from millstream.runtime import Clock
+
+OPERATIONS_MAX: Final = 100_000
+_COMPACTION_MIN: Final = 1_000
+
+
+@final
+class DelayedOperation:
+    """One wait. Await `wait()` once; it answers whether the condition came true before the deadline."""
+
+    __slots__ = ("_future", "_purgatory", "deadline_ms", "is_registered", "is_satisfied", "keys")
+
+    def __init__(
+        self,
+        purgatory: Purgatory,
+        keys: tuple[TopicPartition, ...],
+        deadline_ms: int,
+        is_satisfied: Callable[[TopicPartition], bool],
+    ) -> None:
+        self._purgatory = purgatory
+        self._future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.keys = keys
+        self.deadline_ms = deadline_ms
+        self.is_satisfied = is_satisfied
+        self.is_registered = False
+
+    @property
+    def is_done(self) -> bool:
+        return self._future.done()
+
+    def finish(self, satisfied: bool) -> None:
+        """Ends the wait; only the purgatory calls it."""
+        if not self._future.done():
+            self._future.set_result(satisfied)
+
+    async def wait(self) -> bool:
+        """True: satisfied. False: the deadline passed, or the purgatory is full or closed."""
+        try:
+            return await self._future
+        finally:
+            self._purgatory.forget(self)
+
+
+@final
+class Purgatory:
+    def __init__(self, clock: Clock, operations_max: int = OPERATIONS_MAX) -> None:
+        self._clock = clock
+        self._operations_max = operations_max
+        self._watchers: dict[TopicPartition, dict[DelayedOperation, None]] = {}
+        self._deadlines: list[tuple[int, int, DelayedOperation]] = []
+        self._sequence = 0
+        self._waiting = 0
+        self._earlier_deadline = asyncio.Event()
+
+    def __len__(self) -> int:
+        """How many operations wait."""
+        return self._waiting
+
+    def watch(
+        self,
+        keys: Iterable[TopicPartition],
+        timeout_ms: int,
+        is_satisfied: Callable[[TopicPartition], bool],
+    ) -> DelayedOperation:
+        """Registers at once. `is_satisfied(key)` is asked whenever `key` made progress; it is cheap and does not raise.
+
+        When too many wait already the operation is over as soon as it is awaited, as if its deadline had passed.
+        """
+        deadline_ms = self._clock.now().monotonic_ms + timeout_ms
+        operation = DelayedOperation(self, tuple(dict.fromkeys(keys)), deadline_ms, is_satisfied)
+        if self._waiting >= self._operations_max:
+            operation.finish(satisfied=False)
+            return operation
+        self._waiting += 1
+        operation.is_registered = True
+        for key in operation.keys:
+            self._watchers.setdefault(key, {})[operation] = None
+        self._sequence += 1
+        is_earliest = not self._deadlines or deadline_ms < self._deadlines[0][0]
+        heapq.heappush(self._deadlines, (deadline_ms, self._sequence, operation))
+        if is_earliest:
+            self._earlier_deadline.set()
+        return operation
+
+    def wake(self, partition: TopicPartition) -> None:
+        """`partition` made progress: its high watermark moved, its leader changed, or it went away."""
+        watchers = self._watchers.get(partition)
+        if watchers:
+            for operation in list(watchers):
+                if operation.is_satisfied(partition):
+                    self._end(operation, satisfied=True)
+
+    def expire(self) -> int | None:
+        """Gives up what is due; returns the milliseconds until the next deadline, None when nothing waits."""
+        now_ms = self._clock.now().monotonic_ms
+        while self._deadlines:
+            deadline_ms, _, operation = self._deadlines[0]
+            if not operation.is_done and deadline_ms > now_ms:
+                return deadline_ms - now_ms
+            heapq.heappop(self._deadlines)
+            self._end(operation, satisfied=False)
+        return None
+
+    async def run(self) -> None:
+        """Keeps the deadlines; runs in a task of the node until it is cancelled."""
+        while True:
+            self._earlier_deadline.clear()
+            wait_ms = self.expire()
+            try:
+                async with asyncio.timeout(None if wait_ms is None else wait_ms / 1000):
+                    await self._earlier_deadline.wait()
+            except TimeoutError:
+                continue  # a deadline has come
+
+    def close(self) -> None:
+        """Ends every wait; the node is going down."""
+        for _, _, operation in self._deadlines:
+            self._end(operation, satisfied=False)
+        self._deadlines.clear()
+
+    def forget(self, operation: DelayedOperation) -> None:
+        """The waiter is gone, or has its answer."""
+        self._end(operation, satisfied=False)
+        if len(self._deadlines) > _COMPACTION_MIN + 2 * self._waiting:
+            self._deadlines = [entry for entry in self._deadlines if not entry[2].is_done]
+            heapq.heapify(self._deadlines)
+
+    def _end(self, operation: DelayedOperation, satisfied: bool) -> None:
+        if operation.is_registered:
+            operation.is_registered = False
+            self._waiting -= 1
+            for key in operation.keys:
+                watchers = self._watchers[key]
+                del watchers[operation]
+                if not watchers:
+                    del self._watchers[key]
+        operation.finish(satisfied)

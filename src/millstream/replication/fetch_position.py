@@ -1,0 +1,37 @@
+"""What a reader asks of a partition, and what it gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from millstream.log.file_range import FileRange
+from millstream.log.leader_epochs import EpochEnd
+from millstream.log.transaction_index import AbortedTransaction
+
+NO_EPOCH: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPosition:
+    """A consumer's place in a partition. Epochs are -1 where the reader knows none."""
+
+    offset: int
+    bytes_max: int
+    is_read_committed: bool = False
+    current_leader_epoch: int = NO_EPOCH
+    """The leader epoch the reader learnt from metadata: fences readers of an old leader."""
+    last_fetched_epoch: int = NO_EPOCH
+    """The epoch of the last record the reader has: finds logs that diverged (KIP-595)."""
+
+
+class FetchRead(NamedTuple):
+    """`diverging` is set instead of records when the reader's last record is not in this log."""
+
+    records: FileRange | bytes
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    aborted_transactions: list[AbortedTransaction] | None = None
+    """None for readers at read_uncommitted."""
+    diverging: EpochEnd | None = None

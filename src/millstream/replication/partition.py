@@ -1,0 +1,240 @@
+"""One partition as this broker holds it: a log, who leads it, who is in sync, and up to where it is committed.
+
+The only way for handlers to append and read. One task owns it, nothing here waits: progress is told through one callback,
+by which the purgatory wakes what waits. Followers do not fetch yet; what they will report has its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, final
+
+from millstream.errors import (
+    FencedLeaderEpoch,
+    NotEnoughReplicas,
+    NotLeaderOrFollower,
+    OffsetOutOfRange,
+    UnknownLeaderEpoch,
+)
+from millstream.log.append_check import AppendOrigin
+from millstream.log.file_range import FileRange
+from millstream.log.leader_epochs import UNKNOWN_EPOCH, EpochEnd
+from millstream.log.partition_log import AppendInfo, PartitionLog
+from millstream.log.timestamp_lookup import TimestampedOffset
+from millstream.metadata.image import NO_LEADER, PartitionImage
+from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, TopicPartition, Uuid
+from millstream.replication.fetch_position import NO_EPOCH, FetchPosition, FetchRead
+from millstream.replication.high_watermark import advanced_high_watermark
+from millstream.runtime import Instant
+
+ACKS_ALL: Final = -1
+
+
+@final
+class Partition:
+    def __init__(
+        self,
+        log: PartitionLog,
+        topic_id: Uuid,
+        broker_id: BrokerId,
+        saved_high_watermark: int = 0,
+        on_progress: Callable[[TopicPartition], None] = lambda _partition: None,
+    ) -> None:
+        """`on_progress` is called after records became readable and after leadership changed; it must not raise."""
+        self.topic_partition = log.partition
+        self.topic_id = topic_id
+        self.log = log
+        self.leader: BrokerId = NO_LEADER
+        self.leader_epoch: LeaderEpoch = NO_LEADER_EPOCH
+        self.replicas: tuple[BrokerId, ...] = ()
+        self.isr: tuple[BrokerId, ...] = ()
+        self._broker_id = broker_id
+        self._on_progress = on_progress
+        self._high_watermark = max(
+            log.log_start_offset, min(saved_high_watermark, log.log_end_offset)
+        )
+        self._follower_end_offsets: dict[BrokerId, int] = {}
+
+    # --- what it is
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader == self._broker_id
+
+    @property
+    def high_watermark(self) -> int:
+        """Records below it are committed: every in-sync replica has them. Consumers see nothing else."""
+        return self._high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Readers at read_committed see nothing at or after it."""
+        return self.log.last_stable_offset(self._high_watermark)
+
+    @property
+    def log_start_offset(self) -> int:
+        return self.log.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.log.log_end_offset
+
+    # --- leadership
+
+    def apply(self, image: PartitionImage) -> None:
+        """Follows the metadata: leader, epoch, replicas, in-sync replicas."""
+        self.leader, self.leader_epoch = image.leader, image.leader_epoch
+        self.replicas, self.isr = image.replicas, image.isr
+        if self.is_leader:
+            known = self._follower_end_offsets
+            self._follower_end_offsets = {r: known[r] for r in self.replicas if r in known}
+            self._advance_high_watermark()
+        self._on_progress(self.topic_partition)
+
+    def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """Raises NotLeaderOrFollower, and FencedLeaderEpoch or UnknownLeaderEpoch when the caller's epoch is not ours."""
+        if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            if current_leader_epoch < self.leader_epoch:
+                raise FencedLeaderEpoch(
+                    f"{self.topic_partition} is at leader epoch {self.leader_epoch}, not {current_leader_epoch}"
+                )
+            raise UnknownLeaderEpoch(
+                f"{self.topic_partition} is at leader epoch {self.leader_epoch} here, {current_leader_epoch} is newer"
+            )
+        if not self.is_leader:
+            raise NotLeaderOrFollower(f"broker {self.leader} leads {self.topic_partition}")
+
+    # --- append
+
+    def append(
+        self,
+        records: memoryview,
+        now: Instant,
+        *,
+        acks: int = ACKS_ALL,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> AppendInfo:
+        """Appends as leader; committed once `high_watermark` is beyond the last offset.
+
+        Raises NotLeaderOrFollower, NotEnoughReplicas and what `PartitionLog.append_as_leader` raises.
+        """
+        self.check_leader()
+        if acks == ACKS_ALL and len(self.isr) < self.log.config.min_insync_replicas:
+            raise NotEnoughReplicas(
+                f"{self.topic_partition} has {len(self.isr)} in-sync replicas, "
+                f"min.insync.replicas is {self.log.config.min_insync_replicas}"
+            )
+        appended = self.log.append_as_leader(records, self.leader_epoch, now, origin)
+        if not appended.is_duplicate:
+            self._advance_high_watermark()
+        return appended
+
+    def _advance_high_watermark(self) -> None:
+        followers = (replica for replica in self.isr if replica != self._broker_id)
+        advanced = advanced_high_watermark(
+            self._high_watermark, self.log.log_end_offset, followers, self._follower_end_offsets
+        )
+        if advanced > self._high_watermark:
+            self._high_watermark = advanced
+            self._on_progress(self.topic_partition)
+
+    # --- read
+
+    def read(self, position: FetchPosition, *, min_one_batch: bool = True) -> FetchRead:
+        """Committed records from `position.offset` on.
+
+        Raises NotLeaderOrFollower, FencedLeaderEpoch, UnknownLeaderEpoch, OffsetOutOfRange, KafkaStorageError.
+        """
+        self.check_leader(position.current_leader_epoch)
+        diverging = self._divergence(position)
+        upper_bound = (
+            self.last_stable_offset if position.is_read_committed else self._high_watermark
+        )
+        records: FileRange | bytes = b""
+        if diverging is None:
+            records = self.log.read(
+                position.offset, position.bytes_max, upper_bound, min_one_batch=min_one_batch
+            ).records
+        aborted = None
+        if position.is_read_committed:
+            aborted = self.log.aborted_transactions(position.offset, upper_bound) if records else []
+        return FetchRead(
+            records,
+            self._high_watermark,
+            self.last_stable_offset,
+            self.log.log_start_offset,
+            aborted,
+            diverging,
+        )
+
+    def _divergence(self, position: FetchPosition) -> EpochEnd | None:
+        if position.last_fetched_epoch == NO_EPOCH:
+            return None
+        end = self.log.leader_epochs.end_offset(
+            position.last_fetched_epoch, self.log.log_end_offset
+        )
+        if end == UNKNOWN_EPOCH:
+            raise OffsetOutOfRange(
+                f"{self.topic_partition} knows no leader epoch up to {position.last_fetched_epoch}"
+            )
+        if end.epoch < position.last_fetched_epoch or end.end_offset < position.offset:
+            return end
+        return None
+
+    def readable_bytes(self, position: FetchPosition) -> int:
+        """How much `read` would give, at most; cheap, for waiting readers. Raises what `read` raises for the leader."""
+        self.check_leader(position.current_leader_epoch)
+        upper_bound = (
+            self.last_stable_offset if position.is_read_committed else self._high_watermark
+        )
+        return min(position.bytes_max, self.log.readable_bytes(position.offset, upper_bound))
+
+    # --- offsets by name and by time
+
+    def latest_offset(self, *, is_read_committed: bool) -> TimestampedOffset:
+        offset = self.last_stable_offset if is_read_committed else self._high_watermark
+        return TimestampedOffset(offset, -1, self.log.leader_epochs.latest_epoch)
+
+    def earliest_offset(self) -> TimestampedOffset:
+        start = self.log.log_start_offset
+        return TimestampedOffset(start, -1, self.log.leader_epochs.epoch_for(start))
+
+    def offset_for_timestamp(
+        self, timestamp_ms: int, *, is_read_committed: bool
+    ) -> TimestampedOffset | None:
+        """The first committed record that is not older; None when there is none. Reads batches."""
+        return self._if_visible(
+            self.log.offset_for_timestamp(timestamp_ms), is_read_committed=is_read_committed
+        )
+
+    def max_timestamp_offset(self, *, is_read_committed: bool) -> TimestampedOffset | None:
+        return self._if_visible(
+            self.log.max_timestamp_offset(), is_read_committed=is_read_committed
+        )
+
+    def _if_visible(
+        self, found: TimestampedOffset | None, *, is_read_committed: bool
+    ) -> TimestampedOffset | None:
+        upper_bound = self.last_stable_offset if is_read_committed else self._high_watermark
+        return found if found is not None and found.offset < upper_bound else None
+
+    # --- upkeep
+
+    def delete_records_before(self, offset: int) -> int:
+        """Moves the log start offset; -1 means the high watermark. Returns the new start.
+
+        Raises OffsetOutOfRange beyond the high watermark, NotLeaderOrFollower.
+        """
+        self.check_leader()
+        target = self._high_watermark if offset == -1 else offset
+        if not 0 <= target <= self._high_watermark:
+            raise OffsetOutOfRange(
+                f"records of {self.topic_partition} can be deleted up to its high watermark {self._high_watermark}, "
+                f"not before {offset}"
+            )
+        self.log.delete_records_before(target)
+        return self.log.log_start_offset
+
+    def maintain(self, now: Instant) -> int:
+        """Retention up to the high watermark; returns the number of segments that left. Raises KafkaStorageError."""
+        return self.log.maintain(self._high_watermark, now)
