@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from streams.case_runner import CaseRunner  # noqa: E402  # found through the path set above
+from streams.case_runner import CaseRunner
 
 OWN_DATA = Path(__file__).parent / "streams"
 
@@ -44,6 +44,10 @@ def spec_of(case: dict, specs: dict[str, dict]) -> dict:
     return spec if isinstance(spec, dict) else specs[spec]
 
 
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--specs", type=Path, action="append", default=[])
@@ -60,10 +64,10 @@ def main() -> int:
         if found and arguments.quiet:
             reasons[found[0][:60]] += 1
         for line in [] if arguments.quiet else found:
-            print(f"{case.get('id', '?')}: {line}")
+            say(f"{case.get('id', '?')}: {line}")
     for reason, count in reasons.most_common():
-        print(f"{count:5} {reason}")
-    print(f"{passed} passed, {failed} failed")
+        say(f"{count:5} {reason}")
+    say(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -18,7 +18,7 @@ from millstream.streams.state import KeyValueStore, TimestampedKeyValueStore, Wi
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
 APPLICATION_ID = "app"
-UNREAD_SETTINGS = {"statestore.cache.max.bytes"}
+UNREAD_SETTINGS: set[str] = set()
 
 
 def shown(value):
@@ -62,7 +62,7 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
     if "default.timestamp.extractor" in config:
         fields["default_timestamps"] = timestamps(config.pop("default.timestamp.extractor"))
     if config:
-        raise Unsupported(f"setting {sorted(config)[0]}")
+        raise Unsupported(f"setting {min(config)}")
     return StreamsConfig(APPLICATION_ID, **fields), builder
 
 
@@ -109,13 +109,12 @@ class CaseRunner:
             got = self.actual.get(field)
             if field == "describe":
                 wanted, got = _sorted_topics(wanted), _sorted_topics(got or "")
-            if field == "outputs" or field == "internal" or field == "trace":
+            if field in {"outputs", "internal", "trace"}:
                 found.extend(self._row_differences(field, wanted, got or []))
             elif wanted != got:
                 found.append(f"{field}: expected {_short(wanted)}, got {_short(got)}")
-        for field in ("error",):
-            if field in self.actual and field not in expect:
-                found.append(f"{field}: {self.actual[field]} {self.actual.get('message')}")
+        if "error" in self.actual and "error" not in expect:
+            found.append(f"error: {self.actual['error']} {self.actual['message']}")
         return found
 
     def _row_differences(self, field: str, wanted: list, got: list) -> Iterator[str]:
@@ -145,12 +144,12 @@ class CaseRunner:
                 self.actual["topics"] = _topics(topology)
         except Unsupported:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # its name is compared
             self._failed("build", error)
             return
         try:
             driver = TopologyTestDriver(topology, config, pattern_topics=spec["topics"])
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # its name is compared
             self._failed("start", error)
             return
         with driver:
@@ -166,7 +165,7 @@ class CaseRunner:
             self._trace = []
             try:
                 self._pipe(driver, given)
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001  # its name is compared
                 self._failed("input", error)
                 self.actual["error_at"] = number
                 traces.append(self._trace)

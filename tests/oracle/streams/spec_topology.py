@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from streams import spec_functions as fn
 from streams.spec_functions import Unsupported
 
 from millstream.streams import (
@@ -20,6 +19,7 @@ from millstream.streams import (
     UnlimitedWindows,
 )
 from millstream.streams import serdes as all_serdes
+from streams import spec_functions as fn
 
 
 def serde(name: str | None):
@@ -47,7 +47,7 @@ def given(options: dict, **readers: Callable) -> dict:
     """Keyword arguments for the fields that are there; a field that nobody reads is not supported."""
     unread = set(options) - set(readers)
     if unread:
-        raise Unsupported(f"option {sorted(unread)[0]}")
+        raise Unsupported(f"option {min(unread)}")
     return {name: readers[name](value) for name, value in options.items()}
 
 

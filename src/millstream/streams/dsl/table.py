@@ -121,14 +121,17 @@ class KTable(Generic[K, V]):
     def to_stream(
         self, mapper: Callable[[K, V], K2] | None = None, *, name: str | None = None
     ) -> KStream[Any, V]:  # Any: K without a mapper, K2 with one
-        """The table's updates as a stream; with a mapper(key, value) their keys are changed at once."""
-        node_name = self._graph.names.name_or_generate(None if mapper else name, "KTABLE-TOSTREAM-")
+        """The table's updates as a stream; with a mapper(key, value) their keys are changed at once.
+
+        `name` is that of the node that makes the stream, also where a mapper follows it.
+        """
+        node_name = self._graph.names.name_or_generate(name, "KTABLE-TOSTREAM-")
         node = ProcessorGraphNode(node_name, operator=ops.TableToStream)
         self._graph.add(node, self._node)
         stream: KStream[K, V] = KStream(
             self._graph, node, key=self.key, value=self.value, sources=self.sources
         )
-        return stream if mapper is None else stream.select_key(mapper, name=name)
+        return stream if mapper is None else stream.select_key(mapper)
 
     def _store(
         self,

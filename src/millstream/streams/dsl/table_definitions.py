@@ -100,7 +100,7 @@ class FilterDefinition:
         self._predicate = predicate
         self._negate = negate
         self._store = store
-        self._send_old_values = False
+        self._send_old_values = store is not None  # a stored filter knows them anyway
 
     def view(self) -> TableView:
         if self._store is not None:

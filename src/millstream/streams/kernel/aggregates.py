@@ -1,7 +1,7 @@
 """KStream count, reduce and aggregate: one row of the store per key.
 
 Records with a null key or value are dropped (S19); the row's timestamp is the largest of its records; an
-aggregate of None deletes the row and goes on as a tombstone (S20).
+aggregate of None deletes the row and goes on as a tombstone (S20), logged with the record's own timestamp.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ class StreamAggregate(Operator):
         aggregates: list[object] = []
         timestamps: list[int] = []
         old: list[object] | None = [] if self._send_old else None
-        for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-            row = get(key)
+        for key, value, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
+            row, timestamp = get(key), at
             if row is None:
                 before = initializer()
             else:
                 before, known = row
-                timestamp = max(timestamp, known)
+                if known > at:
+                    timestamp = known
             if old is not None:
                 old.append(before)
             aggregate = aggregator(key, value, before)
-            put(key, aggregate, timestamp)
+            put(key, aggregate, timestamp if aggregate is not None else at)
             aggregates.append(aggregate)
             timestamps.append(timestamp)
         return Batch(batch.keys, aggregates, timestamps, batch.headers, batch.ordinals, old)
@@ -95,14 +96,14 @@ class StreamReduce(Operator):
         aggregates: list[object] = []
         timestamps: list[int] = []
         old: list[object] | None = [] if self._send_old else None
-        for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-            row = get(key)
-            before = None
+        for key, value, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
+            row, timestamp, before = get(key), at, None
             if row is not None:
                 before, known = row
                 value = reducer(before, value)
-                timestamp = max(timestamp, known)
-            put(key, value, timestamp)
+                if known > at:
+                    timestamp = known
+            put(key, value, timestamp if value is not None else at)
             aggregates.append(value)
             timestamps.append(timestamp)
             if old is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from millstream.errors import ConfigError
 from millstream.streams.config import StreamsConfig
+from millstream.streams.errors import StreamsError
 from millstream.streams.kernel import aggregates, joins, stateless, tables, window_aggregates
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -68,12 +69,13 @@ def resolve(
     default: Serde[Any] | None,  # Any: serdes of any type
     what: str,
 ) -> Serde[Any]:  # Any: serdes of any type
-    """The serde, or the default one; ConfigError where there is neither."""
+    """The serde, or the default one; StreamsError where there is neither."""
     found = serde or default
     if found is None:
-        raise ConfigError(
+        missing = ConfigError(f"no serde for {what} and no default serde")
+        raise StreamsError(
             f"{what} has no serde: give it one, or set a default serde of the application"
-        )
+        ) from missing
     return found
 
 

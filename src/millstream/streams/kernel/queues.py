@@ -13,7 +13,7 @@ from typing import Any
 
 from millstream.streams.config import OnError
 from millstream.streams.errors import SerializationError, StreamsError
-from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import ConsumedRecord, TimestampExtractor, fail_on_invalid
@@ -101,29 +101,32 @@ class RecordQueue:
         self._error = None
 
     def _decode(self, raw: RawBatch) -> None:
-        reader = self.reader
-        headers = raw.headers if raw.headers is not None else [NO_HEADERS] * len(raw)
         self._at = 0
         self._end_offset = raw.offsets[-1] + 1
-        plain_time = reader.timestamps is fail_on_invalid and min(raw.timestamps) >= 0
-        try:
-            if plain_time:
-                keys = reader.key.decode_all(raw.keys)
-                values = reader.value.decode_all(raw.values)
-                self._rows = Batch(keys, values, raw.timestamps, headers, [])
-                self._offsets = raw.offsets
-                newest = max(raw.timestamps)
-                self.partition_time = max(self.partition_time, newest)
-                return
-        except Exception:  # noqa: BLE001, S110  # a bad record is somewhere in it: decoded one by one below
-            pass
-        self._decode_one_by_one(raw, headers)
+        rows = self._decode_columns(raw)
+        if rows is not None:
+            self._rows, self._offsets = rows, raw.offsets
+            newest = max(raw.timestamps)
+            self.partition_time = max(self.partition_time, newest)
+            return
+        self._decode_one_by_one(raw)
         if not self._rows.keys and self._error is None:
             self.next_offset = self._end_offset
 
-    def _decode_one_by_one(
-        self, raw: RawBatch, headers: Sequence[Any]
-    ) -> None:  # Any: headers as in Batch
+    def _decode_columns(self, raw: RawBatch) -> Batch | None:
+        """All rows at once, or None where they must be looked at one by one."""
+        reader = self.reader
+        if reader.timestamps is not fail_on_invalid or min(raw.timestamps) < 0:
+            return None
+        try:
+            keys = reader.key.decode_all(raw.keys)
+            values = reader.value.decode_all(raw.values)
+        except Exception:  # noqa: BLE001  # some record cannot be read; the caller finds out which
+            return None
+        return Batch(keys, values, raw.timestamps, _headers_of(raw), [])
+
+    def _decode_one_by_one(self, raw: RawBatch) -> None:
+        headers = _headers_of(raw)
         rows = Batch([], [], [], [], [])
         offsets: list[int] = []
         for row in range(len(raw)):
@@ -208,6 +211,10 @@ class PartitionGroup:
     def _give_ticket(self, queue: RecordQueue) -> None:
         self._tickets += 1
         queue.ticket = self._tickets
+
+
+def _headers_of(raw: RawBatch) -> list[Headers]:
+    return raw.headers if raw.headers is not None else [NO_HEADERS] * len(raw)
 
 
 def _by_time_then_ticket(head: tuple[int, int, RecordQueue]) -> tuple[int, int]:

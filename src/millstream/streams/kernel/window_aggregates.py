@@ -69,7 +69,7 @@ class WindowAggregate(Operator):
                     if stored_at > at:
                         timestamp = stored_at
                 aggregate = aggregator(key, value, before)
-                put(key, aggregate, start, timestamp)
+                put(key, aggregate, start, timestamp if aggregate is not None else at)
                 rows.append(row)
                 keys.append(Windowed(key, start, min(end, MAX_TIMESTAMP)))
                 aggregates.append(aggregate)

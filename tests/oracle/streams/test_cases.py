@@ -1,0 +1,64 @@
+"""Every recorded case of Kafka Streams 4.3.1 against our DSL, topology, kernel and stores.
+
+A case passes when description, outputs after every input, stores, dropped records, internal topics and errors
+are equal. What is not built yet is listed, by area, in unsupported.txt; that list may only become shorter.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from run_cases import load_cases, load_specs, spec_of
+from streams.case_runner import CaseRunner
+
+HERE = Path(__file__).parent
+NOT_SUPPORTED = "not supported: "
+
+
+@cache
+def specs() -> dict[str, dict]:
+    return load_specs([HERE])
+
+
+@cache
+def unsupported_areas() -> frozenset[str]:
+    return frozenset((HERE / "unsupported.txt").read_text().splitlines())
+
+
+def by_spec() -> dict[str, list[dict]]:
+    cases: dict[str, list[dict]] = {}
+    for case in load_cases([HERE / "cases.jsonl.gz"]):
+        cases.setdefault(case["spec"], []).append(case)
+    return cases
+
+
+CASES = by_spec()
+
+
+def differences(case: dict) -> list[str]:
+    found = CaseRunner(case, spec_of(case, specs())).differences()
+    if len(found) == 1 and found[0].startswith(NOT_SUPPORTED):
+        area = found[0].removeprefix(NOT_SUPPORTED)
+        return [] if area in unsupported_areas() else [f"{area} is not listed in unsupported.txt"]
+    return [f"{case['id']}: {line}" for line in found]
+
+
+@pytest.mark.parametrize("spec", sorted(CASES))
+def test_the_topology_does_what_kafka_streams_does(spec: str) -> None:
+    assert [line for case in CASES[spec] for line in differences(case)] == []
+
+
+def test_every_listed_area_is_really_missing() -> None:
+    missing = set()
+    for cases in CASES.values():
+        found = CaseRunner(cases[0], spec_of(cases[0], specs())).differences()
+        missing.update(
+            line.removeprefix(NOT_SUPPORTED) for line in found if line.startswith(NOT_SUPPORTED)
+        )
+    assert unsupported_areas() == missing
