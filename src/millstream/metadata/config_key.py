@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from millstream.errors import ConfigError
 
 ConfigValue = bool | int | float | str | tuple[str, ...] | None
-"""A parsed value: lists are tuples, classes and passwords are strings, None means not set."""
+"""A parsed value: lists are tuples without repeats (KIP-1161), classes and passwords are strings, None means not set."""
 
 
 class ConfigType(IntEnum):
@@ -145,7 +145,7 @@ class ConfigKey:
             except ValueError:
                 raise self._refused(text, "write a number") from None
         if self.type is ConfigType.LIST:
-            return tuple(item.strip() for item in text.split(",")) if text else ()
+            return tuple(dict.fromkeys(item.strip() for item in text.split(","))) if text else ()
         return text
 
     def _integer_of(self, text: str) -> int:

@@ -65,7 +65,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list whose items are among `words` (any non-empty word when there are none), without repeats (KIP-1161)."""
+    """A list whose items are among `words` (any non-empty word when there are none)."""
 
     words: tuple[str, ...] = ()
     may_be_empty: bool = True
@@ -75,8 +75,6 @@ class ListOf:
             return "a list separated by commas is needed"
         if not value and not self.may_be_empty:
             return "the list must not be empty"
-        if len(set(value)) != len(value):
-            return "an item stands in the list twice"
         if any(not item or (self.words and item not in self.words) for item in value):
             return f"the items must be among {self.allowed}"
         return None

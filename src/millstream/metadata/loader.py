@@ -44,6 +44,11 @@ class MetadataLoader:
         self.image = image
         self._transaction: MetadataDelta | None = None
 
+    @property
+    def transaction_open(self) -> bool:
+        """The log ends inside a metadata transaction."""
+        return self._transaction is not None
+
     def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
         """The images this batch makes visible, in order; none while a transaction is open."""
         assert batch.base_offset > self.image.offset, (

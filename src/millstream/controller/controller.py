@@ -1,0 +1,156 @@
+"""The controller of a cluster: requests in, records and answers out; replayed records are all that changes it.
+
+Owns the newest metadata: the image of every record it has written, committed or not. The rules are in the modules beside it. Only
+the leader of the metadata quorum runs one; whoever takes over builds its own from what was committed.
+"""
+
+from __future__ import annotations
+
+from millstream.controller.alter_configs import plan_alter_configs
+from millstream.controller.bootstrap import (
+    ControllerStart,
+    plan_activation,
+    plan_controller_registration,
+)
+from millstream.controller.broker_lifecycle import (
+    BrokerSessions,
+    plan_fence_expired,
+    plan_heartbeat,
+    plan_registration,
+)
+from millstream.controller.create_partitions import plan_create_partitions
+from millstream.controller.create_topics import plan_create_topics
+from millstream.controller.delete_topics import plan_delete_topics
+from millstream.controller.producer_ids import plan_producer_ids
+from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.settings import ControllerSettings
+from millstream.metadata.delta import MetadataDelta, MetadataRecord
+from millstream.metadata.image import MetadataImage
+from millstream.model import LeaderEpoch, Offset
+from millstream.protocol.generated.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from millstream.protocol.generated.broker_heartbeat import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+)
+from millstream.protocol.generated.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from millstream.protocol.generated.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
+from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from millstream.protocol.generated.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from millstream.protocol.generated.metadata_records import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
+
+
+class Controller:
+    """Every `handle_*` leaves the controller as it is; the caller appends the records and replays them, in this order:
+    append, `replay` each record, answer once they are committed.
+    """
+
+    def __init__(
+        self, image: MetadataImage, settings: ControllerSettings, epoch: LeaderEpoch
+    ) -> None:
+        """`image` holds every committed record; `epoch` is that of this controller's leadership."""
+        self._image = image
+        self._settings = settings
+        self._epoch = epoch
+        self._offset = image.offset
+        self._delta: MetadataDelta | None = None
+        self._sessions = BrokerSessions(settings.broker_session_timeout_ms)
+
+    @property
+    def image(self) -> MetadataImage:
+        """Everything replayed so far."""
+        if self._delta is not None:
+            self._image = self._delta.image(self._offset, self._epoch)
+            self._delta = None
+        return self._image
+
+    def replay(self, offset: Offset, record: MetadataRecord) -> None:
+        """The only mutator. Records come in the order of the log."""
+        assert offset > self._offset, f"record {offset} is replayed after {self._offset}"
+        self._offset = offset
+        match record:
+            case BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
+                # This controller's transactions are whole batches, and one that it aborts was never replayed here.
+                return
+            case _:
+                if self._delta is None:
+                    self._delta = MetadataDelta(self._image)
+                self._delta.replay(record)
+
+    def handle_activation(
+        self, transaction_open: bool, context: ControllerContext
+    ) -> ControllerResult[None]:
+        """First call on a new leader; `transaction_open` says that the log ends inside a metadata transaction."""
+        self._sessions.start_all(self.image, context.now.monotonic_ms)
+        return plan_activation(self.image, self._settings, transaction_open=transaction_open)
+
+    def handle_controller_registration(
+        self, start: ControllerStart, context: ControllerContext
+    ) -> ControllerResult[None]:
+        del context
+        return plan_controller_registration(start, self.image)
+
+    def handle_broker_registration(
+        self, request: BrokerRegistrationRequest, context: ControllerContext
+    ) -> ControllerResult[BrokerRegistrationResponse]:
+        return plan_registration(request, self.image, self._settings, self._sessions, context)
+
+    def handle_broker_heartbeat(
+        self, request: BrokerHeartbeatRequest, context: ControllerContext
+    ) -> ControllerResult[BrokerHeartbeatResponse]:
+        return plan_heartbeat(request, self.image, self._sessions, context)
+
+    def handle_expired_sessions(
+        self, request: None, context: ControllerContext
+    ) -> ControllerResult[None]:
+        """To be called at `session_deadline_ms`, again and again until it gives no records."""
+        del request
+        return plan_fence_expired(self.image, self._sessions, context)
+
+    def session_deadline_ms(self, now_ms: int) -> int | None:
+        """Monotonic time at which a broker has to be fenced unless it is heard of; None when none is unfenced."""
+        return self._sessions.next_deadline_ms(self.image, now_ms)
+
+    def handle_create_topics(
+        self, request: CreateTopicsRequest, context: ControllerContext
+    ) -> ControllerResult[CreateTopicsResponse]:
+        return plan_create_topics(request, self.image, self._settings, context)
+
+    def handle_delete_topics(
+        self, request: DeleteTopicsRequest, context: ControllerContext
+    ) -> ControllerResult[DeleteTopicsResponse]:
+        del context
+        return plan_delete_topics(request, self.image, self._settings)
+
+    def handle_create_partitions(
+        self, request: CreatePartitionsRequest, context: ControllerContext
+    ) -> ControllerResult[CreatePartitionsResponse]:
+        return plan_create_partitions(request, self.image, self._settings, context)
+
+    def handle_incremental_alter_configs(
+        self, request: IncrementalAlterConfigsRequest, context: ControllerContext
+    ) -> ControllerResult[IncrementalAlterConfigsResponse]:
+        del context
+        return plan_alter_configs(request, self.image, self._settings)
+
+    def handle_allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest, context: ControllerContext
+    ) -> ControllerResult[AllocateProducerIdsResponse]:
+        del context
+        return plan_producer_ids(request, self.image)

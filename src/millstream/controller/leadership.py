@@ -1,0 +1,84 @@
+"""Who leads a partition when a broker comes or goes: partition changes as records.
+
+The order of Kafka: a replica in sync first, in the order of assignment; the last one in sync stays in the ISR even when it is
+gone (it has the data), and the partition is then without a leader until it is back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from millstream.metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
+from millstream.metadata.topics_delta import NO_LEADER_CHANGE
+from millstream.model import BrokerId
+from millstream.protocol.generated.metadata_records import PartitionChangeRecord
+
+
+def plan_broker_gone(image: MetadataImage, broker_id: BrokerId) -> list[PartitionChangeRecord]:
+    """The broker was fenced or wants to leave: it leads nothing more, and is in no ISR that has another member."""
+
+    def is_up(replica: BrokerId) -> bool:
+        return replica != broker_id and _is_active(image, replica)
+
+    records = []
+    for topic, partition in _partitions_of(image, broker_id):
+        if partition.leader != broker_id and broker_id not in partition.isr:
+            continue
+        isr = tuple(replica for replica in partition.isr if replica != broker_id) or partition.isr
+        change = _change(topic, partition, isr, is_up)
+        if change is not None:
+            records.append(change)
+    return records
+
+
+def plan_broker_back(image: MetadataImage, broker_id: BrokerId) -> list[PartitionChangeRecord]:
+    """The broker is unfenced: partitions that waited for one of their in-sync replicas get a leader."""
+
+    def is_up(replica: BrokerId) -> bool:
+        return replica == broker_id or _is_active(image, replica)
+
+    records = []
+    for topic, partition in _partitions_of(image, broker_id):
+        if not partition.has_leader:
+            change = _change(topic, partition, partition.isr, is_up)
+            if change is not None:
+                records.append(change)
+    return records
+
+
+def leads_any(image: MetadataImage, broker_id: BrokerId) -> bool:
+    return any(p.leader == broker_id for _, p in _partitions_of(image, broker_id))
+
+
+def _change(
+    topic: TopicImage,
+    partition: PartitionImage,
+    isr: tuple[BrokerId, ...],
+    is_up: Callable[[BrokerId], bool],
+) -> PartitionChangeRecord | None:
+    """The record that gives the partition this ISR and a leader out of it; None when nothing changes."""
+    keeps = partition.leader in isr and is_up(partition.leader)
+    elected = next((r for r in partition.replicas if r in isr and is_up(r)), NO_LEADER)
+    leader = partition.leader if keeps else elected
+    if leader == partition.leader and isr == partition.isr:
+        return None
+    return PartitionChangeRecord(
+        partition_id=partition.partition,
+        topic_id=topic.topic_id,
+        isr=None if isr == partition.isr else list(isr),
+        leader=NO_LEADER_CHANGE if leader == partition.leader else leader,
+    )
+
+
+def _is_active(image: MetadataImage, broker_id: BrokerId) -> bool:
+    registration = image.brokers.get(broker_id)
+    return registration is not None and registration.is_active
+
+
+def _partitions_of(
+    image: MetadataImage, broker_id: BrokerId
+) -> Iterator[tuple[TopicImage, PartitionImage]]:
+    for topic in image.topics:
+        for partition in topic.partitions:
+            if broker_id in partition.replicas:
+                yield topic, partition

@@ -1,0 +1,37 @@
+"""AllocateProducerIds: blocks of ids for idempotent producers, never given out twice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.controller.broker_lifecycle import registered_broker
+from millstream.controller.result import ControllerResult
+from millstream.errors import UnknownServerError
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.generated.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from millstream.protocol.generated.metadata_records import ProducerIdsRecord
+
+PRODUCER_ID_BLOCK_SIZE: Final = 1000
+_PRODUCER_ID_MAX: Final = (1 << 63) - 1
+
+
+def plan_producer_ids(
+    request: AllocateProducerIdsRequest, image: MetadataImage
+) -> ControllerResult[AllocateProducerIdsResponse]:
+    """The next block. Raises BrokerIdNotRegistered, StaleBrokerEpoch."""
+    registered_broker(image, request.broker_id, request.broker_epoch)
+    first = int(image.next_producer_id)
+    if first > _PRODUCER_ID_MAX - PRODUCER_ID_BLOCK_SIZE:
+        raise UnknownServerError("All producer ids have been given out")
+    record = ProducerIdsRecord(
+        broker_id=request.broker_id,
+        broker_epoch=request.broker_epoch,
+        next_producer_id=first + PRODUCER_ID_BLOCK_SIZE,
+    )
+    response = AllocateProducerIdsResponse(
+        producer_id_start=first, producer_id_len=PRODUCER_ID_BLOCK_SIZE
+    )
+    return ControllerResult((record,), response)

@@ -1,0 +1,47 @@
+"""What the controller is configured with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from millstream.metadata.config_key import ConfigKey
+from millstream.model import BrokerId
+
+METADATA_VERSION: Final = "metadata.version"
+ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
+METADATA_VERSION_4_3: Final = 30
+
+KAFKA_4_3_FEATURES: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        METADATA_VERSION: METADATA_VERSION_4_3,
+        ELIGIBLE_LEADER_REPLICAS: 1,
+        "group.version": 1,
+        "share.version": 1,
+        "streams.version": 1,
+        "transaction.version": 2,
+    }
+)
+"""What `kafka-storage format` of 4.3.1 finalizes."""
+
+_ONLY_METADATA_VERSION: Final = MappingProxyType({METADATA_VERSION: METADATA_VERSION_4_3})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerSettings:
+    """Settings of one controller; `static` is what its node was started with, as text under broker keys."""
+
+    cluster_id: str
+    node_id: BrokerId
+    bootstrap_features: Mapping[str, int] = field(default_factory=lambda: _ONLY_METADATA_VERSION)
+    """Levels that the first controller of a new cluster finalizes."""
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    delete_topic_enable: bool = True
+    broker_session_timeout_ms: int = 9000
+    partitions_per_request_max: int = 10_000
+    static: Mapping[str, str] = field(default_factory=dict)
+    broker_configs: Mapping[str, ConfigKey] = field(default_factory=dict)
+    """The table of broker keys, to judge changes of brokers' dynamic configurations by."""

@@ -1,0 +1,124 @@
+"""A controller with its log in memory: what is handled is appended and replayed at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from millstream.controller.controller import Controller
+from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.settings import ControllerSettings
+from millstream.metadata.config_key import ConfigKey, ConfigType, UpdateMode, config_table
+from millstream.metadata.config_validators import at_least
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.image import MetadataImage
+from millstream.model import Uuid
+from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
+from millstream.protocol.generated.broker_registration import (
+    BrokerRegistrationRequest,
+    Feature,
+    Listener,
+)
+from millstream.runtime import Instant
+
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+BROKER_CONFIGS = config_table(
+    [
+        ConfigKey(
+            "log.retention.ms", ConfigType.LONG, None, at_least(-1), dynamic=UpdateMode.CLUSTER_WIDE
+        ),
+        ConfigKey(
+            "min.insync.replicas", ConfigType.INT, 1, at_least(1), dynamic=UpdateMode.CLUSTER_WIDE
+        ),
+        ConfigKey(
+            "log.cleanup.policy", ConfigType.LIST, ("delete",), dynamic=UpdateMode.CLUSTER_WIDE
+        ),
+        ConfigKey("num.partitions", ConfigType.INT, 1, at_least(1)),
+    ]
+)
+
+
+class ControllerWorld:
+    """Brokers come and go by name of their id; `log` holds every record with its offset."""
+
+    def __init__(self, **settings: object) -> None:
+        self.settings = ControllerSettings(
+            **{"cluster_id": CLUSTER_ID, "node_id": 1, "broker_configs": BROKER_CONFIGS, **settings}
+        )
+        self.random = random.Random(7)
+        self.now_ms = 0
+        self.log: list[tuple[int, MetadataRecord]] = []
+        self.controller = Controller(MetadataImage(cluster_id=CLUSTER_ID), self.settings, epoch=1)
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.controller.image
+
+    @property
+    def next_offset(self) -> int:
+        return 3 + len(self.log)  # after a leader change, the kraft version and the voters
+
+    def context(self) -> ControllerContext:
+        return ControllerContext(
+            Instant(1_000 + self.now_ms, self.now_ms), self.random, self.next_offset
+        )
+
+    def submit(self, handle: Callable, request: object) -> object:
+        result: ControllerResult = handle(self.controller, request, self.context())
+        for record in result.records:
+            offset = self.next_offset
+            self.log.append((offset, record))
+            self.controller.replay(offset, record)
+        return result.response
+
+    def written(self, since: int = 0) -> list[str]:
+        return [type(record).__name__ for _, record in self.log[since:]]
+
+    def register(
+        self, broker_id: int, *, incarnation: int = 1, directories: int = 1, **fields: object
+    ) -> int:
+        """Returns the broker's epoch."""
+        request = BrokerRegistrationRequest(
+            broker_id=broker_id,
+            cluster_id=CLUSTER_ID,
+            incarnation_id=Uuid(bytes([incarnation]) * 16),
+            listeners=[Listener(name="PLAINTEXT", host="h", port=9092)],
+            features=[
+                Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)
+            ],
+            rack=None,
+            log_dirs=[Uuid(bytes([broker_id, n]) + bytes(14)) for n in range(1, directories + 1)],
+        )
+        for name, value in fields.items():
+            setattr(request, name, value)
+        return self.submit(Controller.handle_broker_registration, request).broker_epoch
+
+    def heartbeat(self, broker_id: int, **fields: object) -> object:
+        epoch = self.image.brokers[broker_id].broker_epoch
+        request = BrokerHeartbeatRequest(
+            broker_id=broker_id, broker_epoch=epoch, current_metadata_offset=self.next_offset - 1
+        )
+        for name, value in fields.items():
+            setattr(request, name, value)
+        return self.submit(Controller.handle_broker_heartbeat, request)
+
+    def start_brokers(self, *broker_ids: int) -> None:
+        self.submit(Controller.handle_activation, False)
+        for broker_id in broker_ids:
+            self.register(broker_id)
+            self.heartbeat(broker_id)
+
+
+@pytest.fixture
+def world() -> ControllerWorld:
+    """One broker that is up."""
+    made = ControllerWorld()
+    made.start_brokers(1)
+    return made
+
+
+@pytest.fixture
+def make_world() -> Callable[..., ControllerWorld]:
+    return ControllerWorld
