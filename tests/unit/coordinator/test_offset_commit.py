@@ -121,6 +121,7 @@ def test_a_commit_keeps_the_session(group: SimGroup) -> None:
     for _ in range(3):
         group.coordinator.pass_time(9_999)
         group.answer(group.commit({T0: 1}, member_id=member, generation=1))
+    assert list(group.state.members) == [member]
 
 
 def test_the_old_value_stays_when_the_new_one_cannot_be_stored(group: SimGroup) -> None:

@@ -1,0 +1,289 @@
+"""One partition of a coordinator's topic while this node leads it: its shard, its log, and the requests that wait.
+
+The edge of `coordinator.runtime`: loads the log into the shard, appends what the runtime says, tells it when that is safe,
+wakes it at its deadlines, and delivers its replies. One task drives the shard and nobody else touches it. Knows no API.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from millstream.broker.node import LogFlusher
+from millstream.broker.purgatory import Purgatory
+from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
+from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Reply, Token
+from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Shard
+from millstream.errors import KafkaError, NotCoordinator, ProtocolError
+from millstream.log.append_check import AppendOrigin
+from millstream.log.file_range import FileRange
+from millstream.model import Offset, ProducerId
+from millstream.protocol.record_frames import (
+    UnknownRecordType,
+    encode_record_key,
+    encode_record_value,
+)
+from millstream.records.batch import BatchHeader, iterate_batches
+from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.compression import Codec
+from millstream.records.control import ControlType, read_control_type
+from millstream.records.record import Record, iterate_records
+from millstream.replication.partition import Partition
+from millstream.runtime import Clock, Instant
+
+_LOGGER = logging.getLogger(__name__)
+
+LOAD_CHUNK_BYTES: Final = 256 * 1024
+"""Decoded between two breaths of the event loop."""
+APPENDS_PER_BREATH: Final = 64
+_REPLICATION_PAUSE_S: Final = 0.1
+
+ShardT = TypeVar("ShardT", bound=Shard)
+DecodeRecord = Callable[[bytes, bytes | None], tuple[CoordinatorKey, CoordinatorValue | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorServices:
+    """What every partition of a coordinator works with."""
+
+    clock: Clock
+    purgatory: Purgatory
+    log_flusher: LogFlusher
+    flush_on_ack: str
+    """auto, always or never, as for produces with acks=all."""
+    commit_timeout_ms: int
+    codec: Codec = Codec.NONE
+
+
+class CoordinatorPartition(Generic[ShardT]):
+    """Lives as long as this node leads the partition in one leader epoch. `run` is its task; `close` ends it."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        shard: ShardT,
+        decode_record: DecodeRecord,
+        services: CoordinatorServices,
+    ) -> None:
+        self.partition: Final = partition
+        self.leader_epoch: Final = partition.leader_epoch
+        self._runtime = CoordinatorRuntime(shard, services.commit_timeout_ms)
+        self._decode_record = decode_record
+        self._services = services
+        self._waiting: dict[Token, asyncio.Future[object]] = {}
+        self._last_token = 0
+        self._wake_up = asyncio.Event()
+        self._appended = asyncio.Event()
+        self._is_closed = False
+
+    # --- requests
+
+    def submit(
+        self,
+        name: str,
+        handle: Callable[[ShardT, CoordinatorContext, Instant], CoordinatorResult],
+        caller: CoordinatorContext,
+    ) -> asyncio.Future[object]:
+        """Hands a request to the shard. The future ends with the response, or with the KafkaError as its *result*.
+
+        `caller` describes the request; its token is given here. Raises CoordinatorLoadInProgress, NotCoordinator,
+        CoordinatorNotAvailable when too much waits.
+        """
+        self._last_token += 1
+        token = Token(self._last_token)
+        context = CoordinatorContext(
+            token, caller.api_version, caller.client_id, caller.client_host
+        )
+        operation = Operation[ShardT](name, token, lambda shard, now: handle(shard, context, now))
+        self._runtime.submit(operation, self._services.clock.now())
+        future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self._waiting[token] = future
+        self._wake_up.set()
+        return future
+
+    def close(self) -> None:
+        """Another node coordinates from here on: everything that waits is told so, nothing is accepted any more."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._runtime.unload()
+        error = NotCoordinator(f"{self.partition.topic_partition} is coordinated elsewhere")
+        self._deliver([Reply(token, error) for token in list(self._waiting)])
+        self._wake_up.set()
+        self._appended.set()
+
+    # --- the task
+
+    async def run(self) -> None:
+        """Loads, then serves until closed. A log that cannot be read or written closes it; the next leader tries again."""
+        try:
+            await self._load()
+        except (KafkaError, ProtocolError):
+            _LOGGER.exception("%s cannot be loaded", self.partition.topic_partition)
+            self.close()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._drive())
+            tasks.create_task(self._keep_committed())
+
+    async def _drive(self) -> None:
+        while not self._is_closed:
+            self._wake_up.clear()
+            await self._advance()
+            await self._wait_for_work()
+
+    async def _advance(self) -> None:
+        """Until nothing is due, giving way to others now and then."""
+        turns = 0
+        while not self._is_closed:
+            now = self._services.clock.now()
+            ready = self._runtime.advance(now)
+            self._deliver(ready.replies)
+            if ready.records:
+                self._append(ready.records, now)
+            elif not ready.replies:
+                return
+            turns += 1
+            if turns % APPENDS_PER_BREATH == 0:
+                await asyncio.sleep(0)
+
+    async def _wait_for_work(self) -> None:
+        deadline_ms = self._runtime.next_deadline_ms()
+        wait_s = None
+        if deadline_ms is not None:
+            wait_s = max(0, deadline_ms - self._services.clock.now().monotonic_ms) / 1000
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                await self._wake_up.wait()
+
+    def _append(self, records: Sequence[CoordinatorRecord], now: Instant) -> None:
+        try:
+            batch = memoryview(self._batch(records, now))
+            appended = self.partition.append(batch, now, origin=AppendOrigin.COORDINATOR)
+        except KafkaError as error:
+            _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
+            self._runtime.append_failed(error, now)
+            return
+        self._runtime.appended(Offset(appended.first_offset), now)
+        if self._is_safe(self._runtime.end_offset):
+            self._runtime.committed(Offset(self._runtime.end_offset))
+        else:
+            self._appended.set()
+
+    def _batch(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
+        return build_batch(
+            (
+                Record(
+                    timestamp=now.wall_ms,
+                    key=encode_record_key(record.key),
+                    value=None
+                    if record.value is None
+                    else encode_record_value(record.value, record.value_version),
+                )
+                for record in records
+            ),
+            BatchOptions(codec=self._services.codec),
+        )
+
+    def _deliver(self, replies: Sequence[Reply]) -> None:
+        """Whoever is gone (its connection closed) needs no answer."""
+        for reply in replies:
+            future = self._waiting.pop(reply.token)
+            if not future.done():
+                future.set_result(reply.outcome)
+
+    # --- durability
+
+    async def _keep_committed(self) -> None:
+        """Tells the shard how far its log is safe. While it waits for the disk or the replicas, more is appended and shares the next wait."""
+        while not self._is_closed:
+            await self._appended.wait()
+            self._appended.clear()
+            end_offset = self._runtime.end_offset
+            try:
+                await self._wait_until_safe(end_offset)
+            except KafkaError:
+                _LOGGER.exception("%s cannot be committed", self.partition.topic_partition)
+                self.close()
+                return
+            if not self._is_closed:
+                self._runtime.committed(Offset(end_offset))
+                self._wake_up.set()
+
+    async def _wait_until_safe(self, end_offset: int) -> None:
+        partition = self.partition
+        if self._must_sync:
+            await self._services.log_flusher.flush_to(partition.log, end_offset)
+        while partition.high_watermark < end_offset and not self._is_closed:
+            replicated = self._services.purgatory.watch(
+                [partition.topic_partition],
+                self._services.commit_timeout_ms,
+                lambda _: partition.high_watermark >= end_offset,
+            )
+            if not await replicated.wait():
+                await asyncio.sleep(_REPLICATION_PAUSE_S)  # overdue, or too much waits
+
+    def _is_safe(self, end_offset: int) -> bool:
+        is_synced = not self._must_sync or self.partition.log.recovery_point >= end_offset
+        return is_synced and self.partition.high_watermark >= end_offset
+
+    @property
+    def _must_sync(self) -> bool:
+        """With a single replica nobody else remembers."""
+        policy = self._services.flush_on_ack
+        return policy == "always" or (policy == "auto" and len(self.partition.isr) <= 1)
+
+    # --- loading
+
+    async def _load(self) -> None:
+        """The end of the log may move while older leaders' records become committed; what is there now is what counts."""
+        partition = self.partition
+        offset, end_offset = partition.log_start_offset, partition.log_end_offset
+        while offset < end_offset and not self._is_closed:
+            offset = self._load_chunk(offset, end_offset)
+            await asyncio.sleep(0)
+        if not self._is_closed:
+            self._runtime.finish_loading(Offset(end_offset), self._services.clock.now())
+
+    def _load_chunk(self, offset: int, end_offset: int) -> int:
+        """Returns where to go on."""
+        records = self.partition.log.read(offset, LOAD_CHUNK_BYTES, end_offset).records
+        data = records.read() if isinstance(records, FileRange) else records
+        for header, batch in iterate_batches(memoryview(data)):
+            if header.is_control:
+                self._replay_marker(header, batch)
+            else:
+                for record in self._records(header, batch, offset):
+                    self._replay(header, record)
+            offset = header.next_offset
+        return offset
+
+    def _records(self, header: BatchHeader, batch: memoryview, offset: int) -> Iterator[Record]:
+        """The batch that holds `offset` may begin before it."""
+        return (record for record in iterate_records(header, batch) if record.offset >= offset)
+
+    def _replay(self, header: BatchHeader, record: Record) -> None:
+        try:
+            key, value = self._decode_record(record.key or b"", record.value)
+        except UnknownRecordType as error:
+            _LOGGER.warning(
+                "%s: offset %d passed over: %s",
+                self.partition.topic_partition,
+                record.offset,
+                error,
+            )
+            return
+        producer_id = header.producer_id if header.is_transactional else -1
+        loaded = CoordinatorRecord(key, value, producer_id=ProducerId(producer_id))
+        self._runtime.replay_loaded(Offset(record.offset), loaded)
+
+    def _replay_marker(self, header: BatchHeader, batch: memoryview) -> None:
+        for record in iterate_records(header, batch):
+            kind = read_control_type(record.key)
+            if kind in (ControlType.COMMIT, ControlType.ABORT):
+                self._runtime.shard.replay_end_transaction(
+                    ProducerId(header.producer_id), committed=kind is ControlType.COMMIT
+                )

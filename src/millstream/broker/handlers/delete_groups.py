@@ -1,0 +1,35 @@
+"""DeleteGroups: groups without members are removed with all their offsets.
+
+Versions 0-2. Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. A name given twice is answered once.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+
+API = ApiSpec(ApiKey.DELETE_GROUPS, versions=range(3))
+
+
+async def handle(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
+    names = dict.fromkeys(request.groups_names)
+    return DeleteGroupsResponse(results=[await _delete(name, context) for name in names])
+
+
+async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
+    request = DeleteGroupsRequest(groups_names=[group_id])
+    try:
+        response = await context.node.group_coordinator.ask(
+            group_id, GroupShard.handle_delete_groups, request, DeleteGroupsResponse, context
+        )
+    except KafkaError as error:
+        return DeletableGroupResult(group_id=group_id, error_code=error.code)
+    return response.results[0]

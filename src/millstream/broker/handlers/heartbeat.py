@@ -1,0 +1,25 @@
+"""Heartbeat: a member of a classic group is alive; the answer says whether it has to join again.
+
+Versions 0-4. From version 3 on with the instance id of a static member. While the coordinator loads, every heartbeat is
+welcome: whether the member is known cannot be told yet.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import CoordinatorLoadInProgress
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+API = ApiSpec(ApiKey.HEARTBEAT, versions=range(5))
+
+
+async def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse:
+    try:
+        return await context.node.group_coordinator.ask(
+            request.group_id, GroupShard.handle_heartbeat, request, HeartbeatResponse, context
+        )
+    except CoordinatorLoadInProgress:
+        return HeartbeatResponse()

@@ -1,0 +1,34 @@
+"""JoinGroup: become a member of a classic group, or stay one in its next generation.
+
+Versions 0-9. Answered when the generation begins, which may take as long as the rebalance timeout. From version 4 on a new
+member first gets its id (MEMBER_ID_REQUIRED, KIP-394); from 5 on members may be static (KIP-345); from 9 on a restarted
+leader is told to skip the assignment (KIP-814). Version 0 has no rebalance timeout and means the session timeout.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
+
+API = ApiSpec(ApiKey.JOIN_GROUP, versions=range(10))
+_NULL_PROTOCOL_VERSION = 7
+
+
+async def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse:
+    if context.version == 0:
+        request.rebalance_timeout_ms = request.session_timeout_ms
+    try:
+        response = await context.node.group_coordinator.ask(
+            request.group_id, GroupShard.handle_join_group, request, JoinGroupResponse, context
+        )
+    except KafkaError as error:
+        response = JoinGroupResponse(
+            error_code=error.code, member_id=request.member_id, protocol_name=None
+        )
+    if response.protocol_name is None and context.version < _NULL_PROTOCOL_VERSION:
+        response.protocol_name = ""
+    return response

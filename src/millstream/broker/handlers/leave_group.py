@@ -1,0 +1,32 @@
+"""LeaveGroup: members go now instead of being missed later.
+
+Versions 0-5. Up to version 2 one member, whose error is that of the response; from 3 on several, each with its own error.
+From version 3 on a static member can be removed by its instance id alone. The reason given from 5 on is not kept.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+)
+
+API = ApiSpec(ApiKey.LEAVE_GROUP, versions=range(6))
+_SEVERAL_MEMBERS_VERSION = 3
+
+
+async def handle(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
+    has_list = context.version >= _SEVERAL_MEMBERS_VERSION
+    if not has_list:
+        request.members = [MemberIdentity(member_id=request.member_id)]
+    response = await context.node.group_coordinator.ask(
+        request.group_id, GroupShard.handle_leave_group, request, LeaveGroupResponse, context
+    )
+    if not has_list:
+        return LeaveGroupResponse(error_code=response.members[0].error_code)
+    return response

@@ -1,0 +1,25 @@
+"""ListGroups: the groups this node coordinates.
+
+Versions 0-5. From version 4 on filtered by state, from 5 on by type; an unknown state or type matches nothing. While a
+partition of `__consumer_offsets` loads, the answer holds the other groups and COORDINATOR_LOAD_IN_PROGRESS.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+
+API = ApiSpec(ApiKey.LIST_GROUPS, versions=range(6))
+
+
+async def handle(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
+    answers, failure = await context.node.group_coordinator.ask_all(
+        GroupShard.handle_list_groups, request, ListGroupsResponse, context
+    )
+    return ListGroupsResponse(
+        error_code=0 if failure is None else failure.code,
+        groups=[group for answer in answers for group in answer.groups],
+    )

@@ -1,0 +1,115 @@
+"""OffsetCommit: a group's positions, stored in `__consumer_offsets`.
+
+Versions 2-10. Topics by name up to 9, by topic id from 10 on. Every partition has its own error: topics and partitions that
+do not exist are refused one by one (UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID), the rest is committed. Versions 2-4 may
+say when the offset expires. Answered once committed, at most `offsets.commit.timeout.ms` later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import (
+    InvalidCommitOffsetSize,
+    KafkaError,
+    MessageTooLarge,
+    RecordListTooLarge,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+)
+from millstream.metadata.image import MetadataImage, TopicImage
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+API = ApiSpec(ApiKey.OFFSET_COMMIT, versions=range(2, 11))
+_TOPIC_ID_VERSION = 10
+
+ErrorCodes = dict[int, int]
+"""By partition."""
+
+
+async def handle(request: OffsetCommitRequest, context: RequestContext) -> OffsetCommitResponse:
+    image = context.node.metadata.image
+    topics = [_resolve(image, topic, context.version) for topic in request.topics]
+    known = [
+        _known_part(asked, topic)
+        for asked, topic in zip(request.topics, topics, strict=True)
+        if topic is not None
+    ]
+    storable = [part for part in known if part.partitions]
+    committed = await _commit(replace(request, topics=storable), context) if storable else {}
+    unknown_topic = (
+        UnknownTopicId if context.version >= _TOPIC_ID_VERSION else UnknownTopicOrPartition
+    )
+    return OffsetCommitResponse(
+        topics=[
+            _answer(
+                asked,
+                committed.get("" if topic is None else topic.name, {}),
+                unknown_topic.code if topic is None else UnknownTopicOrPartition.code,
+            )
+            for asked, topic in zip(request.topics, topics, strict=True)
+        ]
+    )
+
+
+def _resolve(
+    image: MetadataImage, topic: OffsetCommitRequestTopic, version: int
+) -> TopicImage | None:
+    if version >= _TOPIC_ID_VERSION:
+        return image.topic_by_id(topic.topic_id)
+    return image.topic(topic.name)
+
+
+def _known_part(asked: OffsetCommitRequestTopic, topic: TopicImage) -> OffsetCommitRequestTopic:
+    """What exists of the topic, with both its names. The offset is stored with the topic id whatever the version."""
+    return OffsetCommitRequestTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[p for p in asked.partitions if 0 <= p.partition_index < len(topic.partitions)],
+    )
+
+
+async def _commit(request: OffsetCommitRequest, context: RequestContext) -> dict[str, ErrorCodes]:
+    """Error codes by topic and partition. An error of the whole request is every partition's error."""
+    try:
+        response = await context.node.group_coordinator.ask(
+            request.group_id,
+            GroupShard.handle_offset_commit,
+            request,
+            OffsetCommitResponse,
+            context,
+        )
+    except KafkaError as error:
+        too_large = isinstance(error, MessageTooLarge | RecordListTooLarge)
+        code = InvalidCommitOffsetSize.code if too_large else error.code
+        return {t.name: {p.partition_index: code for p in t.partitions} for t in request.topics}
+    codes: dict[str, ErrorCodes] = {}
+    for topic in response.topics:
+        of_topic = codes.setdefault(topic.name, {})
+        of_topic.update({p.partition_index: p.error_code for p in topic.partitions})
+    return codes
+
+
+def _answer(
+    asked: OffsetCommitRequestTopic, codes: ErrorCodes, code_of_unknown: int
+) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=asked.name,
+        topic_id=asked.topic_id,
+        partitions=[
+            OffsetCommitResponsePartition(
+                p.partition_index, codes.get(p.partition_index, code_of_unknown)
+            )
+            for p in asked.partitions
+        ],
+    )

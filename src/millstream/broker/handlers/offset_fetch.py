@@ -1,0 +1,149 @@
+"""OffsetFetch: what groups have committed.
+
+Versions 1-10. One group up to version 7, several from 8 on, each with its own error. From version 2 on a group may be asked
+for everything it has (topics null). From 7 on `require_stable` answers UNSTABLE_OFFSET_COMMIT for offsets that an open
+transaction may still change. Topics by name up to 9, by topic id from 10 on. A partition without a commit, and one that
+does not exist, answers offset -1 without an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import KafkaError, UnknownTopicId
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+
+API = ApiSpec(ApiKey.OFFSET_FETCH, versions=range(1, 11))
+_ERROR_VERSION = 2
+_SEVERAL_GROUPS_VERSION = 8
+_TOPIC_ID_VERSION = 10
+
+
+async def handle(request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
+    if context.version < _SEVERAL_GROUPS_VERSION:
+        return await _handle_one_group(request, context)
+    uses_ids = context.version >= _TOPIC_ID_VERSION
+    fetch = _fetch_by_id if uses_ids else _fetch
+    return OffsetFetchResponse(
+        groups=[await fetch(group, context, request.require_stable) for group in request.groups]
+    )
+
+
+async def _handle_one_group(
+    request: OffsetFetchRequest, context: RequestContext
+) -> OffsetFetchResponse:
+    asked = None
+    if request.topics is not None:
+        asked = [
+            OffsetFetchRequestTopics(t.name, partition_indexes=t.partition_indexes)
+            for t in request.topics
+        ]
+    group = OffsetFetchRequestGroup(request.group_id, topics=asked)
+    answer = await _fetch(group, context, request.require_stable)
+    if answer.error_code and context.version >= _ERROR_VERSION:
+        return OffsetFetchResponse(error_code=answer.error_code)
+    if answer.error_code:
+        answer.topics = _failed(asked or [], answer.error_code)
+    return OffsetFetchResponse(topics=[_old_shape(topic) for topic in answer.topics])
+
+
+async def _fetch(
+    group: OffsetFetchRequestGroup, context: RequestContext, require_stable: bool
+) -> OffsetFetchResponseGroup:
+    """An error of the whole group stands in the group, without topics."""
+    request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
+    try:
+        response = await context.node.group_coordinator.ask(
+            group.group_id, GroupShard.handle_offset_fetch, request, OffsetFetchResponse, context
+        )
+    except KafkaError as error:
+        return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)
+    return response.groups[0]
+
+
+async def _fetch_by_id(
+    group: OffsetFetchRequestGroup, context: RequestContext, require_stable: bool
+) -> OffsetFetchResponseGroup:
+    """Topics that do not exist are answered here; those of a group that asks for all of them are left out."""
+    image = context.node.metadata.image
+    if group.topics is None:
+        answer = await _fetch(group, context, require_stable)
+        answer.topics = _with_ids(answer.topics, image)
+        return answer
+    known, unknown = [], []
+    for asked in group.topics:
+        topic = image.topic_by_id(asked.topic_id)
+        if topic is None:
+            unknown.append(asked)
+        else:
+            known.append(
+                OffsetFetchRequestTopics(topic.name, asked.topic_id, asked.partition_indexes)
+            )
+    answer = await _fetch(
+        OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, known),
+        context,
+        require_stable,
+    )
+    if not answer.error_code:
+        answer.topics += _failed(unknown, UnknownTopicId.code)
+    return answer
+
+
+def _with_ids(
+    topics: Iterable[OffsetFetchResponseTopics], image: MetadataImage
+) -> list[OffsetFetchResponseTopics]:
+    named = ((answer, image.topic(answer.name)) for answer in topics)
+    return [
+        OffsetFetchResponseTopics(answer.name, topic.topic_id, answer.partitions)
+        for answer, topic in named
+        if topic is not None
+    ]
+
+
+def _failed(
+    topics: Iterable[OffsetFetchRequestTopics], error_code: int
+) -> list[OffsetFetchResponseTopics]:
+    return [
+        OffsetFetchResponseTopics(
+            topic.name,
+            topic.topic_id,
+            [
+                OffsetFetchResponsePartitions(
+                    partition_index=p, committed_offset=-1, error_code=error_code
+                )
+                for p in topic.partition_indexes
+            ],
+        )
+        for topic in topics
+    ]
+
+
+def _old_shape(topic: OffsetFetchResponseTopics) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(
+        topic.name,
+        [
+            OffsetFetchResponsePartition(
+                p.partition_index,
+                p.committed_offset,
+                p.committed_leader_epoch,
+                p.metadata,
+                p.error_code,
+            )
+            for p in topic.partitions
+        ],
+    )

@@ -1,0 +1,26 @@
+"""SyncGroup: the leader of a generation brings its assignment, every member is given its own.
+
+Versions 0-5. Waits for the leader, and for the assignment to be committed. From version 5 on the request must say which
+protocol it is about; it is refused with INCONSISTENT_GROUP_PROTOCOL when it does not.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import InconsistentGroupProtocol
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
+
+API = ApiSpec(ApiKey.SYNC_GROUP, versions=range(6))
+_PROTOCOL_VERSION = 5
+
+
+async def handle(request: SyncGroupRequest, context: RequestContext) -> SyncGroupResponse:
+    says_protocol = request.protocol_type is not None and request.protocol_name is not None
+    if context.version >= _PROTOCOL_VERSION and not says_protocol:
+        raise InconsistentGroupProtocol
+    return await context.node.group_coordinator.ask(
+        request.group_id, GroupShard.handle_sync_group, request, SyncGroupResponse, context
+    )
