@@ -52,6 +52,8 @@ class StructWriter:
 
     def _shape(self, run: Run, shape: Shape) -> None:
         values = [self._value_of(field) for field in shape.present]
+        for field in shape.present:
+            self._check_uuid(field)
         codes = "".join(FIXED[field.type].code for field in shape.present)
         if isinstance(run.tail, Tags):
             self._with_tags(shape, codes, values)
@@ -66,6 +68,12 @@ class StructWriter:
                 self.must_be_default(field)
         if isinstance(run.tail, Field) and not any(v in run.tail.versions for v in shape.versions):
             self.must_be_default(run.tail)
+
+    def _check_uuid(self, field: Field) -> None:
+        """`struct` would cut or fill a uuid of another length without a word."""
+        if field.type == "uuid":
+            with self._lines.block(f"if len({self._value_of(field)}) != 16:"):
+                self._lines.add(f"raise {self._names.use('uuid_refused')}({self._value_of(field)})")
 
     def _pack(self, codes: str, values: list[str]) -> None:
         if codes == "B":
@@ -234,6 +242,7 @@ class StructWriter:
         target = self._value_of(field)
         use = self._names.use
         if field.type in FIXED and not field.is_array:
+            self._check_uuid(field)
             self._lines.add(f"out += {self._names.struct(FIXED[field.type].code)}.pack({target})")
             return
         if _is_string(field):

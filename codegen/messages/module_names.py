@@ -48,6 +48,7 @@ _PRIMITIVES: Final = {
         "must_not_be_null",
         "not_in_version",
         "tags_refused",
+        "uuid_refused",
         "write_compact_int32s",
         "write_compact_string",
         "write_compact_strings",

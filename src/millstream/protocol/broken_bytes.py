@@ -23,7 +23,7 @@ from millstream.protocol.reading import (
 from millstream.protocol.schema import WIDTHS, Field, MessageSchema, Struct
 from millstream.protocol.tagged_fields import read_tag_count, read_unknown_field
 
-FIELDS_MAX: Final = 200_000
+FIELDS_MAX: Final = 50_000
 """After so many fields the walk gives up: naming a field must not cost more than hostile bytes are worth."""
 
 

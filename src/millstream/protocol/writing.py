@@ -88,8 +88,12 @@ def write_integers(out: bytearray, values: Sequence[int], code: str) -> None:
 def write_uuids(out: bytearray, values: Sequence[Uuid]) -> None:
     for value in values:
         if len(value) != 16:
-            raise EncodeError(f"a uuid has 16 bytes, this one {len(value)}")
+            raise uuid_refused(value)
         out += value
+
+
+def uuid_refused(value: bytes) -> EncodeError:
+    return EncodeError(f"a uuid has 16 bytes, not {len(value)}")
 
 
 def string_refused(length: int) -> EncodeError:

@@ -26,6 +26,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -82,6 +83,8 @@ class AddRaftVoterRequest:
                 write_string_length(out, n)
             out += raw
             n = len(self.listeners) + 1
+            if len(self.voter_directory_id) != 16:
+                raise uuid_refused(self.voter_directory_id)
             if n < 128:
                 out += _S2INT32_UUID_BYTE.pack(
                     self.timeout_ms, self.voter_id, self.voter_directory_id, n

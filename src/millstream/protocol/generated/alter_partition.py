@@ -24,6 +24,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     not_in_version,
+    uuid_refused,
     write_compact_int32s,
     write_uvarint,
 )
@@ -345,6 +346,8 @@ def _write_alter_partition_request_topic_data(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -435,6 +438,8 @@ def _write_alter_partition_response_topic_data(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:

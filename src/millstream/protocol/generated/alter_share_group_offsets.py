@@ -25,6 +25,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -391,6 +392,8 @@ def _write_alter_share_group_offsets_response_topic(
             write_string_length(out, n)
         out += raw
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:

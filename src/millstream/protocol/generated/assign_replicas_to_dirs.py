@@ -14,7 +14,7 @@ from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import READ_FAILURES, count_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_uvarint
+from millstream.protocol.writing import WRITE_FAILURES, uuid_refused, write_uvarint
 
 _INT32: Final = Struct(">i")
 _INT32_BYTE: Final = Struct(">iB")
@@ -253,6 +253,8 @@ def _write_assign_replicas_to_dirs_request_topic_data(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -296,6 +298,8 @@ def _write_assign_replicas_to_dirs_request_directory_data(
 ) -> None:
     for item in items:
         n = len(item.topics) + 1
+        if len(item.id) != 16:
+            raise uuid_refused(item.id)
         if n < 128:
             out += _UUID_BYTE.pack(item.id, n)
         else:
@@ -365,6 +369,8 @@ def _write_assign_replicas_to_dirs_response_topic_data(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -408,6 +414,8 @@ def _write_assign_replicas_to_dirs_response_directory_data(
 ) -> None:
     for item in items:
         n = len(item.topics) + 1
+        if len(item.id) != 16:
+            raise uuid_refused(item.id)
         if n < 128:
             out += _UUID_BYTE.pack(item.id, n)
         else:

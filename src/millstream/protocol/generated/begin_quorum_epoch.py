@@ -35,6 +35,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -342,6 +343,8 @@ def _write_begin_quorum_epoch_request_partition_data(
 ) -> None:
     for item in items:
         if version >= 1:
+            if len(item.voter_directory_id) != 16:
+                raise uuid_refused(item.voter_directory_id)
             if item.unknown_tagged_fields:
                 out += _INT32_UUID_2INT32.pack(
                     item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch

@@ -27,6 +27,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_string_length,
     write_uuids,
     write_uvarint,
@@ -101,6 +102,8 @@ class BrokerRegistrationRequest:
                 write_string_length(out, n)
             out += raw
             n = len(self.listeners) + 1
+            if len(self.incarnation_id) != 16:
+                raise uuid_refused(self.incarnation_id)
             if n < 128:
                 out += _UUID_BYTE.pack(self.incarnation_id, n)
             else:

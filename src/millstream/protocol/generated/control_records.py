@@ -25,6 +25,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -454,6 +455,8 @@ def _write_leader_change_message_voter(
 ) -> None:
     for item in items:
         if version >= 1:
+            if len(item.voter_directory_id) != 16:
+                raise uuid_refused(item.voter_directory_id)
             if item.unknown_tagged_fields:
                 out += _INT32_UUID.pack(item.voter_id, item.voter_directory_id)
                 write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -574,6 +577,8 @@ def _write_voters_record_voter(
 ) -> None:
     for item in items:
         n = len(item.endpoints) + 1
+        if len(item.voter_directory_id) != 16:
+            raise uuid_refused(item.voter_directory_id)
         if n < 128:
             out += _INT32_UUID_BYTE.pack(item.voter_id, item.voter_directory_id, n)
         else:

@@ -25,6 +25,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -78,6 +79,8 @@ class ControllerRegistrationRequest:
             raise version_refused(type(self), version)
         try:
             n = len(self.listeners) + 1
+            if len(self.incarnation_id) != 16:
+                raise uuid_refused(self.incarnation_id)
             if n < 128:
                 out += _INT32_UUID_BOOL_BYTE.pack(
                     self.controller_id, self.incarnation_id, self.zk_migration_ready, n

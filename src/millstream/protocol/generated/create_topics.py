@@ -37,6 +37,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     tags_refused,
+    uuid_refused,
     write_compact_int32s,
     write_int32s,
     write_string_length,
@@ -672,6 +673,8 @@ def _write_creatable_topic_result(
             raw = item.error_message.encode()
             n = len(raw) + 1
         if version >= 7:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_INT16_BYTE.pack(item.topic_id, item.error_code, n)
             else:

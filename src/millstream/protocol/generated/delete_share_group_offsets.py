@@ -25,6 +25,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -288,6 +289,8 @@ def _write_delete_share_group_offsets_response_topic(
         else:
             raw = item.error_message.encode()
             n = len(raw) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_INT16_BYTE.pack(item.topic_id, item.error_code, n)
         else:

@@ -30,6 +30,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_compact_strings,
     write_string_length,
     write_strings,
@@ -287,6 +288,8 @@ def _write_delete_topic_state(
         else:
             write_string_length(out, n)
         out += raw
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if item.unknown_tagged_fields:
             out += _UUID.pack(item.topic_id)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -382,6 +385,8 @@ def _write_deletable_topic_result(
                 raw = item.error_message.encode()
                 n = len(raw) + 1
         if version >= 6:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_INT16_BYTE.pack(item.topic_id, item.error_code, n)
             else:

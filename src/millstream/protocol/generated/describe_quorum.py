@@ -26,6 +26,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -404,6 +405,8 @@ def _read_replica_state(
 def _write_replica_state(out: bytearray, items: Iterable[ReplicaState], version: int) -> None:
     for item in items:
         if version >= 2:
+            if len(item.replica_directory_id) != 16:
+                raise uuid_refused(item.replica_directory_id)
             if item.unknown_tagged_fields:
                 out += _INT32_UUID_3INT64.pack(
                     item.replica_id,

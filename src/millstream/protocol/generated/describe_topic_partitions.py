@@ -28,6 +28,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_compact_int32s,
     write_integers,
     write_string_length,
@@ -437,6 +438,8 @@ def _write_describe_topic_partitions_response_topic(
             write_string_length(out, n)
         out += raw
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BOOL_BYTE.pack(item.topic_id, item.is_internal, n)
         else:

@@ -36,6 +36,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_int32s,
     write_string_length,
     write_uvarint,
@@ -338,6 +339,8 @@ def _read_replica_info(
 
 def _write_replica_info(out: bytearray, items: Iterable[ReplicaInfo], version: int) -> None:
     for item in items:
+        if len(item.candidate_directory_id) != 16:
+            raise uuid_refused(item.candidate_directory_id)
         if item.unknown_tagged_fields:
             out += _INT32_UUID.pack(item.candidate_id, item.candidate_directory_id)
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -40,6 +40,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_compact_int32s,
     write_compact_string,
     write_int32s,
@@ -721,6 +722,8 @@ def _write_fetch_partition_tags(section: bytearray, item: FetchPartition, versio
     if item.replica_directory_id != ZERO_UUID:
         if version >= 17:
             out = bytearray()
+            if len(item.replica_directory_id) != 16:
+                raise uuid_refused(item.replica_directory_id)
             out += _UUID.pack(item.replica_directory_id)
             known.append(TaggedField(0, bytes(out)))
     if item.high_watermark != 9223372036854775807:
@@ -807,6 +810,8 @@ def _write_fetch_topic(out: bytearray, items: Iterable[FetchTopic], version: int
             out += raw
         n = len(item.partitions) + 1
         if version >= 13:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:
@@ -901,6 +906,8 @@ def _write_forgotten_topic(out: bytearray, items: Iterable[ForgottenTopic], vers
         if version <= 12:
             out += raw
         if version >= 13:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             out += _UUID.pack(item.topic_id)
         if version >= 12:
             write_compact_int32s(out, item.partitions)
@@ -1342,6 +1349,8 @@ def _write_fetchable_topic_response(
             out += raw
         n = len(item.partitions) + 1
         if version >= 13:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:

@@ -37,6 +37,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_compact_string,
     write_string_length,
     write_uvarint,
@@ -340,6 +341,8 @@ def _write_fetch_snapshot_request_partition_snapshot_tags(
     if item.replica_directory_id != ZERO_UUID:
         if version >= 1:
             out = bytearray()
+            if len(item.replica_directory_id) != 16:
+                raise uuid_refused(item.replica_directory_id)
             out += _UUID.pack(item.replica_directory_id)
             known.append(TaggedField(0, bytes(out)))
     write_tagged_fields(section, known, item.unknown_tagged_fields)

@@ -21,6 +21,7 @@ from millstream.protocol.reading import (
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import (
     WRITE_FAILURES,
+    uuid_refused,
     write_compact_strings,
     write_integers,
     write_uvarint,
@@ -50,6 +51,8 @@ class GetTelemetrySubscriptionsRequest:
         if version != 0:
             raise version_refused(type(self), version)
         try:
+            if len(self.client_instance_id) != 16:
+                raise uuid_refused(self.client_instance_id)
             if self.unknown_tagged_fields:
                 out += _UUID.pack(self.client_instance_id)
                 write_tagged_fields(out, (), self.unknown_tagged_fields)
@@ -102,6 +105,8 @@ class GetTelemetrySubscriptionsResponse:
             raise version_refused(type(self), version)
         try:
             n = len(self.accepted_compression_types) + 1
+            if len(self.client_instance_id) != 16:
+                raise uuid_refused(self.client_instance_id)
             if n < 128:
                 out += _INT32_INT16_UUID_INT32_BYTE.pack(
                     self.throttle_time_ms,

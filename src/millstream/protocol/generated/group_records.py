@@ -39,6 +39,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     tags_refused,
+    uuid_refused,
     write_compact_int32s,
     write_compact_strings,
     write_integers,
@@ -3234,6 +3235,8 @@ def _write_offset_commit_value_tags(
     known: list[TaggedField] = []
     if item.topic_id != ZERO_UUID:
         out = bytearray()
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         out += _UUID.pack(item.topic_id)
         known.append(TaggedField(0, bytes(out)))
     write_tagged_fields(section, known, item.unknown_tagged_fields)
@@ -3533,6 +3536,8 @@ def _write_topic_metadata(out: bytearray, items: Iterable[TopicMetadata], versio
     for item in items:
         raw = item.topic_name.encode()
         n = len(raw) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -3736,6 +3741,8 @@ def _read_topic_partition(
 
 def _write_topic_partition(out: bytearray, items: Iterable[TopicPartition], version: int) -> None:
     for item in items:
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         out += _UUID.pack(item.topic_id)
         write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
@@ -3773,6 +3780,8 @@ def _write_consumer_group_current_member_assignment_value_topic_partitions(
     version: int,
 ) -> None:
     for item in items:
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         out += _UUID.pack(item.topic_id)
         write_compact_int32s(out, item.partitions)
         if item.assignment_epochs != [] or item.unknown_tagged_fields:
@@ -3877,6 +3886,8 @@ def _write_share_group_current_member_assignment_value_topic_partitions(
     version: int,
 ) -> None:
     for item in items:
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         out += _UUID.pack(item.topic_id)
         write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
@@ -3919,6 +3930,8 @@ def _write_topic_partitions_info(
     for item in items:
         raw = item.topic_name.encode()
         n = len(raw) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -3960,6 +3973,8 @@ def _write_share_group_state_partition_metadata_value_topic_info(
     for item in items:
         raw = item.topic_name.encode()
         n = len(raw) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:

@@ -31,6 +31,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_compact_int32s,
     write_int32s,
     write_string_length,
@@ -511,6 +512,8 @@ def _write_metadata_request_topic(
             raw = item.name.encode()
             n = len(raw) + 1
         if version >= 10:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:
@@ -838,6 +841,8 @@ def _write_metadata_response_topic(
         out += raw
         n = len(item.partitions) + 1
         if version >= 10:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BOOL_BYTE.pack(item.topic_id, item.is_internal, n)
             else:

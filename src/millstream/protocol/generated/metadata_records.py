@@ -40,6 +40,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_compact_int32s,
     write_compact_string,
     write_compact_strings,
@@ -145,6 +146,8 @@ class RegisterBrokerRecord:
         try:
             n = len(self.end_points) + 1
             if version >= 2:
+                if len(self.incarnation_id) != 16:
+                    raise uuid_refused(self.incarnation_id)
                 if n < 128:
                     out += _INT32_BOOL_UUID_INT64_BYTE.pack(
                         self.broker_id,
@@ -162,6 +165,8 @@ class RegisterBrokerRecord:
                     )
                     write_uvarint(out, n)
             else:
+                if len(self.incarnation_id) != 16:
+                    raise uuid_refused(self.incarnation_id)
                 if n < 128:
                     out += _INT32_UUID_INT64_BYTE.pack(
                         self.broker_id, self.incarnation_id, self.broker_epoch, n
@@ -360,6 +365,8 @@ class TopicRecord:
             else:
                 write_string_length(out, n)
             out += raw
+            if len(self.topic_id) != 16:
+                raise uuid_refused(self.topic_id)
             if self.unknown_tagged_fields:
                 out += _UUID.pack(self.topic_id)
                 write_tagged_fields(out, (), self.unknown_tagged_fields)
@@ -421,6 +428,8 @@ class PartitionRecord:
         if not 0 <= version <= 2:
             raise version_refused(type(self), version)
         try:
+            if len(self.topic_id) != 16:
+                raise uuid_refused(self.topic_id)
             out += _INT32_UUID.pack(self.partition_id, self.topic_id)
             write_compact_int32s(out, self.replicas)
             write_compact_int32s(out, self.isr)
@@ -640,6 +649,8 @@ class PartitionChangeRecord:
         if not 0 <= version <= 2:
             raise version_refused(type(self), version)
         try:
+            if len(self.topic_id) != 16:
+                raise uuid_refused(self.topic_id)
             if (
                 self.isr is not None
                 or self.leader != -2
@@ -791,6 +802,8 @@ class RemoveTopicRecord:
         if version != 0:
             raise version_refused(type(self), version)
         try:
+            if len(self.topic_id) != 16:
+                raise uuid_refused(self.topic_id)
             if self.unknown_tagged_fields:
                 out += _UUID.pack(self.topic_id)
                 write_tagged_fields(out, (), self.unknown_tagged_fields)
@@ -1313,6 +1326,8 @@ class AccessControlEntryRecord:
         try:
             raw = self.resource_name.encode()
             n = len(raw) + 1
+            if len(self.id) != 16:
+                raise uuid_refused(self.id)
             if n < 128:
                 out += _UUID_INT8_BYTE.pack(self.id, self.resource_type, n)
             else:
@@ -1397,6 +1412,8 @@ class RemoveAccessControlEntryRecord:
         if version != 0:
             raise version_refused(type(self), version)
         try:
+            if len(self.id) != 16:
+                raise uuid_refused(self.id)
             if self.unknown_tagged_fields:
                 out += _UUID.pack(self.id)
                 write_tagged_fields(out, (), self.unknown_tagged_fields)
@@ -1785,6 +1802,8 @@ class RegisterControllerRecord:
             raise version_refused(type(self), version)
         try:
             n = len(self.end_points) + 1
+            if len(self.incarnation_id) != 16:
+                raise uuid_refused(self.incarnation_id)
             if n < 128:
                 out += _INT32_UUID_BOOL_BYTE.pack(
                     self.controller_id, self.incarnation_id, self.zk_migration_ready, n

@@ -28,6 +28,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -498,6 +499,8 @@ def _write_offset_commit_request_topic(
             out += raw
         n = len(item.partitions) + 1
         if version >= 10:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:
@@ -634,6 +637,8 @@ def _write_offset_commit_response_topic(
             out += raw
         n = len(item.partitions) + 1
         if version >= 10:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:

@@ -31,6 +31,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_compact_int32s,
     write_int32s,
     write_string_length,
@@ -538,6 +539,8 @@ def _write_offset_fetch_request_topics(
         if version <= 9:
             out += raw
         if version >= 10:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             out += _UUID.pack(item.topic_id)
         write_compact_int32s(out, item.partition_indexes)
         if item.unknown_tagged_fields:
@@ -939,6 +942,8 @@ def _write_offset_fetch_response_topics(
             out += raw
         n = len(item.partitions) + 1
         if version >= 10:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:

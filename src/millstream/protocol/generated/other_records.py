@@ -27,6 +27,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -225,6 +226,8 @@ class QuorumStateData:
                 else:
                     n = len(self.current_voters) + 1
             if version >= 1:
+                if len(self.voted_directory_id) != 16:
+                    raise uuid_refused(self.voted_directory_id)
                 out += _S3INT32_UUID.pack(
                     self.leader_id, self.leader_epoch, self.voted_id, self.voted_directory_id
                 )
@@ -372,16 +375,22 @@ class SubscriptionInfoData:
             if version <= 6:
                 n = len(self.prev_tasks) + 1
             if version >= 7:
+                if len(self.process_id) != 16:
+                    raise uuid_refused(self.process_id)
                 out += _S2INT32_UUID.pack(
                     self.version, self.latest_supported_version, self.process_id
                 )
                 if self.prev_tasks:
                     raise not_in_version("prev_tasks", version)
             elif version >= 3:
+                if len(self.process_id) != 16:
+                    raise uuid_refused(self.process_id)
                 out += _S2INT32_UUID_INT32.pack(
                     self.version, self.latest_supported_version, self.process_id, n - 1
                 )
             else:
+                if len(self.process_id) != 16:
+                    raise uuid_refused(self.process_id)
                 out += _INT32_UUID_INT32.pack(self.version, self.process_id, n - 1)
                 if self.latest_supported_version != -1:
                     raise not_in_version("latest_supported_version", version)

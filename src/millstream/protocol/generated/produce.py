@@ -37,6 +37,7 @@ from millstream.protocol.writing import (
     must_not_be_null,
     not_in_version,
     tags_refused,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -446,6 +447,8 @@ def _write_topic_produce_data(
             out += raw
         n = len(item.partition_data) + 1
         if version >= 13:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:
@@ -831,6 +834,8 @@ def _write_topic_produce_response(
             out += raw
         n = len(item.partition_responses) + 1
         if version >= 13:
+            if len(item.topic_id) != 16:
+                raise uuid_refused(item.topic_id)
             if n < 128:
                 out += _UUID_BYTE.pack(item.topic_id, n)
             else:

@@ -13,7 +13,7 @@ from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, write_uvarint
+from millstream.protocol.writing import WRITE_FAILURES, uuid_refused, write_uvarint
 
 _INT32_INT16: Final = Struct(">ih")
 _INT32_INT16_BYTE: Final = Struct(">ihB")
@@ -42,6 +42,8 @@ class PushTelemetryRequest:
             raise version_refused(type(self), version)
         try:
             n = len(self.metrics) + 1
+            if len(self.client_instance_id) != 16:
+                raise uuid_refused(self.client_instance_id)
             if n < 128:
                 out += _UUID_INT32_BOOL_INT8_BYTE.pack(
                     self.client_instance_id,

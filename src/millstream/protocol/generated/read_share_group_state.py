@@ -25,6 +25,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -266,6 +267,8 @@ def _read_read_state_data(
 def _write_read_state_data(out: bytearray, items: Iterable[ReadStateData], version: int) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -403,6 +406,8 @@ def _write_read_state_result(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:

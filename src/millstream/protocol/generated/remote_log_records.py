@@ -31,6 +31,7 @@ from millstream.protocol.tagged_fields import (
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -362,6 +363,8 @@ class RemoteLogSegmentMetadataSnapshotRecord:
             raise version_refused(type(self), version)
         try:
             n = len(self.segment_leader_epochs) + 1
+            if len(self.segment_id) != 16:
+                raise uuid_refused(self.segment_id)
             if n < 128:
                 out += _UUID_2INT64_INT32_2INT64_BYTE.pack(
                     self.segment_id,
@@ -485,6 +488,8 @@ def _write_topic_id_partition_entry(
         else:
             write_string_length(out, n)
         out += raw
+        if len(item.id) != 16:
+            raise uuid_refused(item.id)
         if item.unknown_tagged_fields:
             out += _UUID_INT32.pack(item.id, item.partition)
             write_tagged_fields(out, (), item.unknown_tagged_fields)
@@ -512,6 +517,8 @@ def _write_remote_log_segment_id_entry(
 ) -> None:
     for item in items:
         _write_topic_id_partition_entry(out, (item.topic_id_partition,), version)
+        if len(item.id) != 16:
+            raise uuid_refused(item.id)
         if item.unknown_tagged_fields:
             out += _UUID.pack(item.id)
             write_tagged_fields(out, (), item.unknown_tagged_fields)

@@ -18,7 +18,12 @@ from millstream.protocol.reading import (
     read_compact_string_or_null,
 )
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
-from millstream.protocol.writing import WRITE_FAILURES, must_not_be_null, write_string_length
+from millstream.protocol.writing import (
+    WRITE_FAILURES,
+    must_not_be_null,
+    uuid_refused,
+    write_string_length,
+)
 
 _INT32_INT16: Final = Struct(">ih")
 _INT32_INT16_BYTE: Final = Struct(">ihB")
@@ -55,6 +60,8 @@ class RemoveRaftVoterRequest:
             else:
                 write_string_length(out, n)
             out += raw
+            if len(self.voter_directory_id) != 16:
+                raise uuid_refused(self.voter_directory_id)
             if self.unknown_tagged_fields:
                 out += _INT32_UUID.pack(self.voter_id, self.voter_directory_id)
                 write_tagged_fields(out, (), self.unknown_tagged_fields)

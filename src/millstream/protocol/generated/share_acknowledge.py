@@ -27,6 +27,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_integers,
     write_string_length,
     write_uvarint,
@@ -456,6 +457,8 @@ def _write_acknowledge_topic(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -568,6 +571,8 @@ def _write_share_acknowledge_topic_response(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:

@@ -31,6 +31,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_compact_int32s,
     write_integers,
     write_string_length,
@@ -539,6 +540,8 @@ def _read_fetch_topic(
 def _write_fetch_topic(out: bytearray, items: Iterable[FetchTopic], version: int) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:
@@ -575,6 +578,8 @@ def _read_forgotten_topic(
 
 def _write_forgotten_topic(out: bytearray, items: Iterable[ForgottenTopic], version: int) -> None:
     for item in items:
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         out += _UUID.pack(item.topic_id)
         write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:
@@ -768,6 +773,8 @@ def _write_share_fetchable_topic_response(
 ) -> None:
     for item in items:
         n = len(item.partitions) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:

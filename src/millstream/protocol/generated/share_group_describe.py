@@ -28,6 +28,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_compact_int32s,
     write_compact_strings,
     write_string_length,
@@ -238,6 +239,8 @@ def _write_topic_partitions(out: bytearray, items: Iterable[TopicPartitions], ve
     for item in items:
         raw = item.topic_name.encode()
         n = len(raw) + 1
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         if n < 128:
             out += _UUID_BYTE.pack(item.topic_id, n)
         else:

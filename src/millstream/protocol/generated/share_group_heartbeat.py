@@ -28,6 +28,7 @@ from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, 
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_compact_int32s,
     write_compact_strings,
     write_string_length,
@@ -294,6 +295,8 @@ def _read_topic_partitions(
 
 def _write_topic_partitions(out: bytearray, items: Iterable[TopicPartitions], version: int) -> None:
     for item in items:
+        if len(item.topic_id) != 16:
+            raise uuid_refused(item.topic_id)
         out += _UUID.pack(item.topic_id)
         write_compact_int32s(out, item.partitions)
         if item.unknown_tagged_fields:

@@ -28,7 +28,7 @@ from millstream.protocol.tagged_fields import (
     read_unknown_fields,
     write_tagged_fields,
 )
-from millstream.protocol.writing import WRITE_FAILURES, tags_refused, write_uvarint
+from millstream.protocol.writing import WRITE_FAILURES, tags_refused, uuid_refused, write_uvarint
 
 _INT16: Final = Struct(">h")
 _INT32: Final = Struct(">i")
@@ -63,6 +63,8 @@ class ShareSnapshotKey:
             n = len(raw) + 1
             out += _INT16.pack(n - 1)
             out += raw
+            if len(self.topic_id) != 16:
+                raise uuid_refused(self.topic_id)
             out += _UUID_INT32.pack(self.topic_id, self.partition)
             if self.unknown_tagged_fields:
                 raise tags_refused(version)
@@ -213,6 +215,8 @@ class ShareUpdateKey:
             n = len(raw) + 1
             out += _INT16.pack(n - 1)
             out += raw
+            if len(self.topic_id) != 16:
+                raise uuid_refused(self.topic_id)
             out += _UUID_INT32.pack(self.topic_id, self.partition)
             if self.unknown_tagged_fields:
                 raise tags_refused(version)

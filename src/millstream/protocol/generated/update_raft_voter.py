@@ -32,6 +32,7 @@ from millstream.protocol.tagged_fields import (
 from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -104,6 +105,8 @@ class UpdateRaftVoterRequest:
                 write_string_length(out, n)
             out += raw
             n = len(self.listeners) + 1
+            if len(self.voter_directory_id) != 16:
+                raise uuid_refused(self.voter_directory_id)
             if n < 128:
                 out += _S2INT32_UUID_BYTE.pack(
                     self.current_leader_epoch, self.voter_id, self.voter_directory_id, n

@@ -34,6 +34,7 @@ from millstream.protocol.writing import (
     WRITE_FAILURES,
     must_not_be_null,
     not_in_version,
+    uuid_refused,
     write_string_length,
     write_uvarint,
 )
@@ -317,6 +318,10 @@ def _write_vote_request_partition_data(
 ) -> None:
     for item in items:
         if version >= 2:
+            if len(item.replica_directory_id) != 16:
+                raise uuid_refused(item.replica_directory_id)
+            if len(item.voter_directory_id) != 16:
+                raise uuid_refused(item.voter_directory_id)
             if item.unknown_tagged_fields:
                 out += _S3INT32_2UUID_INT32_INT64_BOOL.pack(
                     item.partition_index,
@@ -341,6 +346,10 @@ def _write_vote_request_partition_data(
                     item.pre_vote,
                 )
         elif version >= 1:
+            if len(item.replica_directory_id) != 16:
+                raise uuid_refused(item.replica_directory_id)
+            if len(item.voter_directory_id) != 16:
+                raise uuid_refused(item.voter_directory_id)
             if item.unknown_tagged_fields:
                 out += _S3INT32_2UUID_INT32_INT64.pack(
                     item.partition_index,
