@@ -1,0 +1,31 @@
+"""Clients for asyncio: Producer, Consumer, Admin. `millstream.clients.blocking` has the same for plain code."""
+
+from millstream.clients.consumer import ArrowRecords, Consumer
+from millstream.clients.core.values import (
+    ConsumerGroupMetadata,
+    ConsumerRecord,
+    OffsetAndMetadata,
+    OffsetAndTimestamp,
+    RecordMetadata,
+)
+from millstream.clients.delivery import BatchDelivery, Delivery
+from millstream.clients.group_member import RebalanceListener
+from millstream.clients.producer import Producer
+from millstream.clients.range_reader import RangeReader
+from millstream.model import TopicPartition
+
+__all__ = [
+    "ArrowRecords",
+    "BatchDelivery",
+    "Consumer",
+    "ConsumerGroupMetadata",
+    "ConsumerRecord",
+    "Delivery",
+    "OffsetAndMetadata",
+    "OffsetAndTimestamp",
+    "Producer",
+    "RangeReader",
+    "RebalanceListener",
+    "RecordMetadata",
+    "TopicPartition",
+]

@@ -1,0 +1,161 @@
+"""OffsetCommit and OffsetFetch: positions kept by a group's coordinator, for members and for those who only store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from millstream.clients.cluster import Cluster, Lane
+from millstream.clients.core.fetched import partition_error
+from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
+from millstream.errors import KafkaError, error_for
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from millstream.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+)
+
+_LAST_VERSION_BY_NAME = 9
+"""Later versions name topics by id, which a commit for a deleted topic would not have."""
+_FIRST_BATCHED_FETCH = 8
+
+
+async def commit_offsets(
+    cluster: Cluster,
+    group: ConsumerGroupMetadata,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+    deadline_ms: int,
+) -> dict[TopicPartition, KafkaError | None]:
+    """One result per partition. Errors of the whole group are in every one of them."""
+    if not offsets:
+        return {}
+    request = _commit_request(group, offsets)
+
+    async def ask(node_id: int) -> dict[TopicPartition, KafkaError | None]:
+        response = await cluster.request(
+            node_id,
+            ApiKey.OFFSET_COMMIT,
+            request,
+            OffsetCommitResponse,
+            lane=Lane.GROUP,
+            version_max=_LAST_VERSION_BY_NAME,
+        )
+        results: dict[TopicPartition, KafkaError | None] = dict.fromkeys(offsets)
+        for topic in response.topics:
+            for partition in topic.partitions:
+                if partition.error_code:
+                    tp = TopicPartition(topic.name, partition.partition_index)
+                    error = partition_error(partition.error_code, tp)
+                    if error.retriable:
+                        raise error
+                    results[tp] = error
+        return results
+
+    return await cluster.with_coordinator(group.group_id, ask, deadline_ms)
+
+
+async def fetch_committed(
+    cluster: Cluster,
+    group_id: str,
+    partitions: Iterable[TopicPartition] | None,
+    deadline_ms: int,
+    *,
+    require_stable: bool = False,
+) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
+    """What the group has committed; partitions without a commit are left out. None asks for all partitions."""
+    wanted = None if partitions is None else list(partitions)
+    if wanted is not None and not wanted:
+        return {}
+
+    async def ask(node_id: int) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
+        connection = await cluster.connection(node_id, Lane.GROUP)
+        version = connection.versions.choose(ApiKey.OFFSET_FETCH, _LAST_VERSION_BY_NAME)
+        request = _fetch_request(group_id, wanted, version, require_stable=require_stable)
+        response = await connection.request(
+            ApiKey.OFFSET_FETCH, request, OffsetFetchResponse, version_max=_LAST_VERSION_BY_NAME
+        )
+        return _fetched(response)
+
+    return await cluster.with_coordinator(group_id, ask, deadline_ms)
+
+
+def _commit_request(
+    group: ConsumerGroupMetadata, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+) -> OffsetCommitRequest:
+    topics: dict[str, OffsetCommitRequestTopic] = {}
+    for (topic, partition), position in offsets.items():
+        entry = topics.setdefault(topic, OffsetCommitRequestTopic(name=topic))
+        entry.partitions.append(
+            OffsetCommitRequestPartition(
+                partition_index=partition,
+                committed_offset=position.offset,
+                committed_leader_epoch=position.leader_epoch,
+                committed_metadata=position.metadata,
+            )
+        )
+    return OffsetCommitRequest(
+        group_id=group.group_id,
+        generation_id_or_member_epoch=group.generation_id,
+        member_id=group.member_id,
+        group_instance_id=group.group_instance_id,
+        topics=list(topics.values()),
+    )
+
+
+def _fetch_request(
+    group_id: str, wanted: list[TopicPartition] | None, version: int, *, require_stable: bool
+) -> OffsetFetchRequest:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in wanted or ():
+        by_topic.setdefault(topic, []).append(partition)
+    stable = require_stable and version >= 7
+    if version >= _FIRST_BATCHED_FETCH:
+        topics = [
+            OffsetFetchRequestTopics(name=name, partition_indexes=indexes)
+            for name, indexes in by_topic.items()
+        ]
+        group = OffsetFetchRequestGroup(
+            group_id=group_id, topics=None if wanted is None else topics
+        )
+        return OffsetFetchRequest(groups=[group], require_stable=stable)
+    older = [
+        OffsetFetchRequestTopic(name=name, partition_indexes=indexes)
+        for name, indexes in by_topic.items()
+    ]
+    return OffsetFetchRequest(
+        group_id=group_id, topics=None if wanted is None else older, require_stable=stable
+    )
+
+
+def _fetched(
+    response: OffsetFetchResponse,
+) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
+    results: dict[TopicPartition, OffsetAndMetadata | KafkaError] = {}
+    group = response.groups[0] if response.groups else None
+    error_code = response.error_code if group is None else group.error_code
+    if error_code:
+        raise error_for(error_code)
+    for topic in response.topics if group is None else group.topics:
+        for partition in topic.partitions:
+            tp = TopicPartition(topic.name, partition.partition_index)
+            if partition.error_code:
+                error = partition_error(partition.error_code, tp)
+                if error.retriable:
+                    raise error
+                results[tp] = error
+            elif partition.committed_offset >= 0:
+                results[tp] = OffsetAndMetadata(
+                    partition.committed_offset,
+                    partition.metadata or "",
+                    partition.committed_leader_epoch,
+                )
+    return results

@@ -1,0 +1,165 @@
+"""Records waiting to be sent, gathered into batches by partition, within a bound of memory.
+
+Owns which batch a record joins and how many bytes are taken. Must not know brokers or requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.clients.core.partition_queue import PartitionQueue
+from millstream.clients.core.producer_batch import (
+    BATCH_OVERHEAD_BYTES,
+    ProducerBatch,
+    RecordColumns,
+)
+from millstream.clients.core.values import Headers
+from millstream.model import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatorLimits:
+    batch_bytes: int
+    memory_bytes: int
+    delivery_timeout_ms: int
+
+
+class RecordAccumulator:
+    def __init__(self, limits: AccumulatorLimits) -> None:
+        self._limits = limits
+        self._next_order = 0
+        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._busy: dict[TopicPartition, PartitionQueue] = {}
+        self._unsettled: dict[ProducerBatch, None] = {}
+        self.memory_used = 0
+
+    @property
+    def busy_queues(self) -> list[PartitionQueue]:
+        """Queues with something unsettled."""
+        return list(self._busy.values())
+
+    @property
+    def unsettled_count(self) -> int:
+        return len(self._unsettled)
+
+    @property
+    def next_order(self) -> int:
+        """Every batch that exists now sorts before this."""
+        return self._next_order
+
+    def has_unsettled_before(self, order: int) -> bool:
+        return any(batch.order[0] < order for batch in self._unsettled)
+
+    def has_room(self, size_bytes: int) -> bool:
+        """A record larger than the whole memory is let in alone, so that it cannot wait for ever."""
+        return self.memory_used + size_bytes <= self._limits.memory_bytes or self.memory_used == 0
+
+    def queue(self, topic_partition: TopicPartition) -> PartitionQueue:
+        queue = self._queues.get(topic_partition)
+        if queue is None:
+            queue = self._queues[topic_partition] = PartitionQueue(topic_partition)
+        return queue
+
+    def append(
+        self,
+        topic_partition: TopicPartition,
+        record: tuple[int, bytes | None, bytes | None, Headers | None],
+        size_bytes: int,
+        now_ms: int,
+    ) -> tuple[ProducerBatch, int, bool]:
+        """Add (timestamp ms, key, value, headers) to the partition's open batch, or start one.
+
+        Returns the batch, the record's index in it, and whether the sender should look now: the batch is new (its
+        linger time runs) or the one before it is full.
+        """
+        queue = self._busy.get(topic_partition)
+        batch = queue.waiting[-1] if queue is not None and queue.waiting else None
+        started = False
+        if (
+            batch is None
+            or batch.attempts
+            or batch.encoded is not None
+            or (batch.size_bytes + size_bytes > self._limits.batch_bytes and batch.record_count)
+        ):
+            batch = self._start_batch(topic_partition, now_ms)
+            started = True
+        columns = batch.columns
+        assert columns is not None, "an open batch keeps its records as columns"
+        timestamp, key, value, headers = record
+        columns.timestamps.append(timestamp)
+        columns.keys.append(key)
+        columns.values.append(value)
+        index = batch.record_count
+        if headers:
+            columns.headers[index] = headers
+        batch.record_count = index + 1
+        batch.size_bytes += size_bytes
+        self.memory_used += size_bytes
+        return batch, index, started or batch.size_bytes >= self._limits.batch_bytes
+
+    def append_encoded(
+        self, topic_partition: TopicPartition, encoded: bytearray, record_count: int, now_ms: int
+    ) -> ProducerBatch:
+        """Queue a batch that is finished but for its producer's numbers."""
+        batch = self._start_batch(topic_partition, now_ms)
+        self.memory_used += len(encoded) - batch.size_bytes
+        batch.columns = None
+        batch.encoded = encoded
+        batch.record_count = record_count
+        batch.size_bytes = len(encoded)
+        return batch
+
+    def is_full(self, batch: ProducerBatch) -> bool:
+        return batch.encoded is not None or batch.size_bytes >= self._limits.batch_bytes
+
+    def split(self, batch: ProducerBatch, columns: RecordColumns) -> None:
+        """Replace a batch that the broker found too large by its halves, which keep its sequences.
+
+        The caller has taken `batch` out of its queue.
+        """
+        middle = batch.record_count // 2
+        bounds = ((0, middle), (middle, batch.record_count))
+        halves = []
+        for part, (start, stop) in enumerate(bounds):
+            half = ProducerBatch(
+                batch.topic_partition, (*batch.order, part), batch.created_ms, batch.deadline_ms
+            )
+            half.columns = columns.slice(start, stop)
+            half.record_count = stop - start
+            half.size_bytes = batch.size_bytes * (stop - start) // batch.record_count
+            half.attempts = batch.attempts
+            if batch.base_sequence >= 0:
+                half.producer_id = batch.producer_id
+                half.producer_epoch = batch.producer_epoch
+                half.base_sequence = (batch.base_sequence + start) & 0x7FFFFFFF
+            halves.append(half)
+        batch.halves = (halves[0], halves[1])
+        del self._unsettled[batch]
+        self.memory_used -= batch.size_bytes
+        for half in halves:
+            self._unsettled[half] = None
+            self.memory_used += half.size_bytes
+            self.queue(batch.topic_partition).put_back(half)
+
+    def settle(self, batch: ProducerBatch) -> None:
+        """`batch` has its outcome and has left its queue: give its memory back."""
+        del self._unsettled[batch]
+        self.memory_used -= batch.size_bytes
+        queue = self._queues[batch.topic_partition]
+        if not queue.waiting and not queue.in_flight:
+            self._busy.pop(batch.topic_partition, None)
+
+    def _start_batch(self, topic_partition: TopicPartition, now_ms: int) -> ProducerBatch:
+        batch = ProducerBatch(
+            topic_partition,
+            (self._next_order,),
+            now_ms,
+            now_ms + self._limits.delivery_timeout_ms,
+        )
+        self._next_order += 1
+        self.memory_used += BATCH_OVERHEAD_BYTES
+        self._unsettled[batch] = None
+        queue = self.queue(topic_partition)
+        queue.waiting.append(batch)
+        self._busy[topic_partition] = queue
+        return batch

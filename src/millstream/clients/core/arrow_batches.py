@@ -1,0 +1,127 @@
+"""Between Arrow and the clients: rows to partitions and encoded batches, lists of records to batches, chunks to rows.
+
+The only module of the clients that knows pyarrow, which takes long to import; importers do so when they need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.clients.core.fetched import FetchedChunk
+from millstream.errors import InvalidRecord
+from millstream.records.arrow import HEADERS_TYPE, ReadOptions, from_arrow, to_arrow
+from millstream.records.batch import patch_offset_and_epoch
+from millstream.records.builder import BatchOptions
+from millstream.records.compression import Codec
+from millstream.records.transactions import AbortedTransactionFilter
+from millstream.runtime.native import load_leaf
+
+if TYPE_CHECKING:
+    from millstream.clients.core import murmur2
+    from millstream.clients.core.producer_batch import RecordColumns
+else:
+    murmur2 = load_leaf("millstream.clients.core.murmur2")
+
+_RECORD_COUNT: Final = Struct(">i")
+_RECORD_COUNT_AT: Final = 57
+_SLICE_BYTES: Final = 4 * 1024 * 1024
+"""Rows are encoded this much at a time, so that memory is taken as it is granted."""
+_UNBOUNDED: Final = 2**31 - 1
+
+
+def rows_by_partition(
+    records: pa.RecordBatch, partition: int | None, partition_count: int, without_key: int
+) -> list[tuple[int, pa.RecordBatch]]:
+    """Rows grouped by where they go, in order. `without_key` is the partition of rows whose key is null."""
+    if partition is not None:
+        return [(partition, records)]
+    if "key" not in records.schema.names or partition_count == 1:
+        return [(without_key, records)]
+    targets = _partitions(records.column("key"), partition_count, without_key)
+    order = pc.sort_indices(targets)  # stable: rows of one partition keep their order
+    ordered = records.take(order)
+    groups = []
+    start = 0
+    counts = sorted((c["values"], c["counts"]) for c in pc.value_counts(targets).to_pylist())
+    for target, count in counts:
+        groups.append((target, ordered.slice(start, count)))
+        start += count
+    return groups
+
+
+def encode_rows(
+    rows: pa.RecordBatch, codec: Codec, batch_bytes_max: int, now_ms: int
+) -> Iterator[tuple[bytearray, int]]:
+    """Record batches of the rows with their record counts, encoded as they are asked for."""
+    step = max(1, rows.num_rows * _SLICE_BYTES // max(rows.nbytes, 1))
+    for start in range(0, rows.num_rows, step):
+        for encoded in from_arrow(
+            rows.slice(start, step),
+            BatchOptions(codec=codec),
+            batch_bytes_max=batch_bytes_max,
+            default_timestamp_ms=now_ms,
+        ):
+            patch_offset_and_epoch(memoryview(encoded), 0, -1)  # brokers insist on offset 0
+            yield encoded, _RECORD_COUNT.unpack_from(encoded, _RECORD_COUNT_AT)[0]
+
+
+def encode_columns(columns: RecordColumns, options: BatchOptions) -> bytearray:
+    """One batch of all records."""
+    count = len(columns.values)
+    arrays = {
+        "key": pa.array(columns.keys, pa.binary()),
+        "value": pa.array(columns.values, pa.binary()),
+        "timestamp": pa.array(columns.timestamps, pa.int64()),
+    }
+    if columns.headers:
+        headers = [
+            [{"key": name, "value": value} for name, value in columns.headers.get(index, ())]
+            for index in range(count)
+        ]
+        arrays["headers"] = pa.array(headers, HEADERS_TYPE)
+    rows = pa.RecordBatch.from_pydict(arrays)
+    (encoded,) = from_arrow(rows, options, batch_bytes_max=_UNBOUNDED)
+    return encoded
+
+
+def chunk_to_arrow(
+    chunk: FetchedChunk, start_offset: int, *, check_crcs: bool, headers: bool = False
+) -> pa.RecordBatch:
+    """The visible records of a fetched chunk from `start_offset` on."""
+    accept = None
+    if chunk.aborted:
+        accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
+    options = ReadOptions(headers=headers, check_crcs=check_crcs, accept=accept)
+    return to_arrow(chunk.records, start_offset, options)
+
+
+def rows_before(records: pa.RecordBatch, end_offset: int) -> pa.RecordBatch:
+    """The rows with an offset below `end_offset`. Offsets rise, so these come first."""
+    count = records.num_rows
+    if not count or records.column("offset")[count - 1].as_py() < end_offset:
+        return records
+    return records.slice(0, pc.sum(pc.less(records.column("offset"), end_offset)).as_py())
+
+
+def _partitions(keys: pa.Array, partition_count: int, without_key: int) -> pa.Array:
+    try:
+        keys = keys.cast(pa.binary())
+    except pa.ArrowException as error:
+        raise InvalidRecord(f"column key is {keys.type}; cast it to binary or string") from error
+    _, offsets, data = keys.buffers()
+    out = pa.allocate_buffer(4 * len(keys))
+    murmur2.partitions_for_keys(
+        memoryview(offsets).cast("B").cast("i")[keys.offset : keys.offset + len(keys) + 1],
+        memoryview(b"" if data is None else data).cast("B"),
+        partition_count,
+        memoryview(out).cast("B").cast("i"),
+    )
+    targets = pa.Array.from_buffers(pa.int32(), len(keys), [None, out])
+    if keys.null_count:
+        targets = pc.if_else(keys.is_valid(), targets, pa.scalar(without_key, pa.int32()))
+    return targets

@@ -1,0 +1,69 @@
+"""Incremental fetch sessions with one broker (KIP-227): after the first request only changes are named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.model import TopicPartition, Uuid
+
+_EPOCH_MAX = 2**31 - 1
+_NEW_SESSION_EPOCH = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FetchPosition:
+    """What is asked of one partition."""
+
+    topic_id: Uuid
+    offset: int
+    leader_epoch: int
+    bytes_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """Header fields and the partitions to name: those to fetch or change, and those to forget."""
+
+    session_id: int
+    session_epoch: int
+    fetch: dict[TopicPartition, FetchPosition]
+    forget: dict[TopicPartition, Uuid]
+
+
+class FetchSession:
+    def __init__(self) -> None:
+        self._session_id = 0
+        self._epoch = _NEW_SESSION_EPOCH
+        self._known: dict[TopicPartition, FetchPosition] = {}
+
+    def plan(self, wanted: dict[TopicPartition, FetchPosition]) -> SessionPlan:
+        """The request that makes the broker look at exactly `wanted`."""
+        if self._epoch == _NEW_SESSION_EPOCH:
+            self._known = dict(wanted)
+            return SessionPlan(self._session_id, _NEW_SESSION_EPOCH, wanted, {})
+        changed = {tp: p for tp, p in wanted.items() if self._known.get(tp) != p}
+        forget = {tp: p.topic_id for tp, p in self._known.items() if tp not in wanted}
+        for tp, position in changed.items():
+            known = self._known.get(tp)
+            if known is not None and known.topic_id != position.topic_id:
+                forget[tp] = known.topic_id  # recreated: the old topic's partition must go
+        self._known = dict(wanted)
+        return SessionPlan(self._session_id, self._epoch, changed, forget)
+
+    def handle_answer(self, session_id: int) -> None:
+        """Session id 0: the broker keeps no session for us, so the next request is full again."""
+        if session_id == 0:
+            self._session_id = 0
+            self._epoch = _NEW_SESSION_EPOCH
+            return
+        self._session_id = session_id
+        self._epoch = self._epoch + 1 if self._epoch < _EPOCH_MAX else 1
+
+    def handle_error(self) -> None:
+        """The broker does not know the session, or disagrees where it stands."""
+        self._session_id = 0
+        self._epoch = _NEW_SESSION_EPOCH
+
+    def handle_lost_answer(self) -> None:
+        """Nobody knows whether the broker saw the request: close that session and start another."""
+        self._epoch = _NEW_SESSION_EPOCH

@@ -1,0 +1,72 @@
+"""What `Producer.send` gives back: a place in a batch, awaitable for where the record went."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Iterable
+
+from millstream.clients.core.producer_batch import ProducerBatch
+from millstream.clients.core.values import RecordMetadata
+
+
+class Settlements:
+    """Who waits for which batch. One future a waiting call, none for records that nobody awaits."""
+
+    def __init__(self) -> None:
+        self._waiters: dict[ProducerBatch, list[asyncio.Future[None]]] = {}
+
+    async def wait(self, batch: ProducerBatch) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(batch, []).append(waiter)
+        await waiter
+
+    def announce(self, batches: Iterable[ProducerBatch]) -> None:
+        for batch in batches:
+            for waiter in self._waiters.pop(batch, ()):
+                if not waiter.done():
+                    waiter.set_result(None)
+
+
+class Delivery:
+    """Await it for the RecordMetadata, or the error the record failed with. May be awaited by many, or by nobody."""
+
+    __slots__ = ("_batch", "_index", "_settlements")
+
+    def __init__(self, batch: ProducerBatch, index: int, settlements: Settlements) -> None:
+        self._batch = batch
+        self._index = index
+        self._settlements = settlements
+
+    @property
+    def is_done(self) -> bool:
+        return self._batch.holder_of(self._index)[0].is_settled
+
+    def result(self) -> RecordMetadata:
+        """Of a delivery that is done; raises its error."""
+        return self._batch.metadata_of(self._index)
+
+    def __await__(self) -> Generator[object, None, RecordMetadata]:
+        while not (holder := self._batch.holder_of(self._index)[0]).is_settled:
+            yield from self._settlements.wait(holder).__await__()
+        return self._batch.metadata_of(self._index)
+
+
+class BatchDelivery:
+    """Several deliveries as one: the metadata of the first record of each batch that `send_batch` made."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: list[Delivery]) -> None:
+        self._parts = parts
+
+    @property
+    def is_done(self) -> bool:
+        return all(part.is_done for part in self._parts)
+
+    def result(self) -> list[RecordMetadata]:
+        return [part.result() for part in self._parts]
+
+    def __await__(self) -> Generator[object, None, list[RecordMetadata]]:
+        for part in self._parts:
+            yield from part.__await__()
+        return self.result()

@@ -1,0 +1,313 @@
+"""Membership as it is lived: joining when poll() is called, heartbeats in between, callbacks to the application.
+
+Rebalances happen inside poll() only, so the application is never working on a record whose partition is taken away
+behind its back. Joining itself runs in a task of its own: a poll with a short time limit returns, a cancelled one
+loses nothing, and the next one finds the group further on. What is said is decided in `core.group_membership`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from millstream.clients.cluster import Cluster, Lane
+from millstream.clients.core.config import ConsumerConfig
+from millstream.clients.core.group_membership import Membership, MembershipPolicy
+from millstream.clients.core.subscription import SubscriptionState, SubscriptionType
+from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.clients.fetching import Fetching
+from millstream.clients.tasks import TaskScope
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    IllegalGeneration,
+    KafkaError,
+    MemberIdRequired,
+    NetworkException,
+    NotCoordinator,
+    RebalanceInProgress,
+    RequestTimedOut,
+    UnknownMemberId,
+)
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.heartbeat import HeartbeatResponse
+from millstream.protocol.generated.join_group import JoinGroupResponse
+from millstream.protocol.generated.leave_group import LeaveGroupResponse
+from millstream.protocol.generated.sync_group import SyncGroupRequestAssignment, SyncGroupResponse
+
+_JOIN_GRACE_MS = 5_000
+"""The coordinator may answer a JoinGroup this much after the rebalance timeout."""
+_JOIN_AGAIN = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
+
+
+class RebalanceListener:
+    """Override what you need. All are called from poll(), unsubscribe() or close(), which wait for them."""
+
+    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        """About to be given up: the place to commit what is processed."""
+
+    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        """New in the assignment: the place to seek."""
+
+    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
+        """Taken away already, others may own them: too late to commit."""
+        await self.on_partitions_revoked(partitions)
+
+
+class GroupMember:
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        cluster: Cluster,
+        subscription: SubscriptionState,
+        fetching: Fetching,
+        scope: TaskScope,
+    ) -> None:
+        assert config.group_id is not None, "subscribe() checks that there is a group"
+        self._group_id = config.group_id
+        self._cluster = cluster
+        self._subscription = subscription
+        self._fetching = fetching
+        self._scope = scope
+        self._listener = RebalanceListener()
+        self._membership = Membership(
+            MembershipPolicy(
+                group_id=config.group_id,
+                group_instance_id=config.group_instance_id,
+                assignors=config.partition_assignment_strategy,
+                session_timeout_ms=config.session_timeout_ms,
+                heartbeat_interval_ms=config.heartbeat_interval_ms,
+                max_poll_interval_ms=config.max_poll_interval_ms,
+                rack=config.client_rack or None,
+            )
+        )
+        self._join_task: asyncio.Task[list[TopicPartition]] | None = None
+        self._heartbeat_task: asyncio.Task[None] | None = None
+        self._heartbeat_wanted = asyncio.Event()
+        self._last_poll_ms = cluster.now_ms()
+        self._fatal: KafkaError | None = None
+        self._known_counts: dict[str, int] = {}
+        self._metadata_version = -1
+
+    def subscribed(self, listener: RebalanceListener | None) -> None:
+        """The subscription is new or has changed."""
+        self._listener = listener or RebalanceListener()
+        self._membership.want_rejoin("the subscription changed")
+
+    def metadata(self) -> ConsumerGroupMetadata:
+        return self._membership.metadata()
+
+    def next_turn_ms(self) -> int:
+        """How long poll() may wait for data before it should look at the group again."""
+        return 0 if self._needs_join() else self._membership.policy.heartbeat_interval_ms
+
+    async def poll(self, deadline_ms: int, before_revoke: Callable[[], Awaitable[None]]) -> None:
+        """Join or rejoin if need be, as far as it goes until the deadline. Raises what makes membership impossible."""
+        self._last_poll_ms = self._cluster.now_ms()
+        if self._fatal is not None:
+            fatal, self._fatal = self._fatal, None
+            raise fatal
+        self._notice_metadata()
+        while self._needs_join():
+            if self._join_task is None:
+                await self._give_up_partitions(before_revoke)
+                self._join_task = self._scope.start(self._join(), "join the group")
+            remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
+            await asyncio.wait((self._join_task,), timeout=remaining_ms / 1000)
+            if not self._join_task.done():
+                return
+            task, self._join_task = self._join_task, None
+            await self._take_assignment(task.result(), before_revoke)
+            self._last_poll_ms = self._cluster.now_ms()
+
+    async def leave(self) -> None:
+        """Tell the coordinator, so that the others get our partitions at once."""
+        if self._join_task is not None:
+            self._join_task.cancel()
+        if self._heartbeat_task is not None:
+            self._heartbeat_task.cancel()
+        owned = self._owned()
+        if owned:
+            await self._listener.on_partitions_revoked(owned)
+        await self._send_leave("the consumer is being closed")
+
+    def _needs_join(self) -> bool:
+        return self._membership.rejoin_wanted or self._join_task is not None
+
+    def _owned(self) -> set[TopicPartition]:
+        return set(self._subscription.partitions)
+
+    async def _give_up_partitions(self, before_revoke: Callable[[], Awaitable[None]]) -> None:
+        """Before joining: everything if the coordinator counted us out or the assignor is eager, else nothing."""
+        owned = self._owned()
+        if not owned:
+            self._membership.assignment_lost = False
+            return
+        if self._membership.assignment_lost:
+            self._membership.assignment_lost = False
+            self._subscription.set_partitions(())
+            await self._listener.on_partitions_lost(owned)
+        elif not self._membership.policy.is_cooperative:
+            await before_revoke()
+            await self._listener.on_partitions_revoked(owned)
+            self._subscription.set_partitions(())
+
+    async def _take_assignment(
+        self, partitions: list[TopicPartition], before_revoke: Callable[[], Awaitable[None]]
+    ) -> None:
+        owned, assigned = self._owned(), set(partitions)
+        revoked, added = owned - assigned, assigned - owned
+        if revoked:
+            await before_revoke()
+            await self._listener.on_partitions_revoked(revoked)
+        self._subscription.set_partitions(sorted(assigned))
+        for topic_partition in added:
+            self._fetching.want_position(self._subscription.partitions[topic_partition])
+        await self._listener.on_partitions_assigned(added)
+        if revoked and self._membership.policy.is_cooperative:
+            self._membership.want_rejoin("partitions were given up for others")
+        self._fetching.wake()
+
+    def _notice_metadata(self) -> None:
+        """A pattern may match new topics; partitions may have been added: both need a new assignment."""
+        if self._metadata_version == self._cluster.metadata.version:
+            return
+        self._metadata_version = self._cluster.metadata.version
+        picture = self._cluster.picture
+        if self._subscription.type is SubscriptionType.PATTERN:
+            names = [topic.name for topic in picture.topics.values() if not topic.is_internal]
+            if self._subscription.match_pattern(names):
+                self._membership.want_rejoin("topics that match the pattern came or went")
+        counts = {
+            topic: len(picture.topics[topic].partitions)
+            for topic in self._subscription.topics
+            if topic in picture.topics
+        }
+        if self._known_counts and counts != self._known_counts:
+            self._membership.want_rejoin("partitions of subscribed topics came or went")
+        self._known_counts = counts
+
+    async def _join(self) -> list[TopicPartition]:
+        """Until we have an assignment. Raises errors that trying again does not cure."""
+        failures = 0
+        while True:
+            try:
+                assignment = await self._join_once()
+            except KafkaError as error:
+                if not (error.retriable or isinstance(error, _JOIN_AGAIN)):
+                    raise
+                if isinstance(
+                    error,
+                    NotCoordinator | CoordinatorNotAvailable | NetworkException | RequestTimedOut,
+                ):
+                    self._cluster.forget_coordinator(self._group_id)
+                if not isinstance(error, MemberIdRequired):
+                    failures += 1
+                    delay_ms = self._cluster.backoff.delay_ms(failures, self._cluster.random)
+                    await asyncio.sleep(delay_ms / 1000)
+            else:
+                self._keep_heart_beating()
+                return assignment
+
+    async def _join_once(self) -> list[TopicPartition]:
+        membership = self._membership
+        node_id = await self._cluster.coordinator(self._group_id)
+        connection = await self._cluster.connection(node_id, Lane.GROUP)
+        request = membership.join_request(
+            self._subscription.topics,
+            self._owned(),
+            named_reason=connection.versions.choose(ApiKey.JOIN_GROUP) >= 8,
+        )
+        joined = await connection.request(
+            ApiKey.JOIN_GROUP,
+            request,
+            JoinGroupResponse,
+            timeout_ms=membership.policy.max_poll_interval_ms + _JOIN_GRACE_MS,
+        )
+        membership.handle_join(joined)
+        assignments = await self._share_out() if membership.leads else []
+        synced = await connection.request(
+            ApiKey.SYNC_GROUP,
+            membership.sync_request(assignments),
+            SyncGroupResponse,
+            timeout_ms=membership.policy.max_poll_interval_ms + _JOIN_GRACE_MS,
+        )
+        return membership.handle_sync(synced, self._cluster.now_ms())
+
+    async def _share_out(self) -> list[SyncGroupRequestAssignment]:
+        """With partition counts as fresh as can be, or those we have if the metadata does not come."""
+        topics = self._membership.wanted_topics()
+        self._cluster.use_topics(*topics)
+        if not topics <= set(self._cluster.picture.topics):
+            deadline_ms = self._cluster.now_ms() + self._membership.policy.heartbeat_interval_ms
+            with contextlib.suppress(RequestTimedOut):
+                await self._cluster.refresh_metadata(deadline_ms)
+        picture = self._cluster.picture
+        return self._membership.share_out(
+            {
+                topic: len(picture.topics[topic].partitions)
+                for topic in topics
+                if topic in picture.topics
+            }
+        )
+
+    def _keep_heart_beating(self) -> None:
+        if self._heartbeat_task is None or self._heartbeat_task.done():
+            self._heartbeat_task = self._scope.start(self._beat(), "heartbeats")
+        self._heartbeat_wanted.set()
+
+    async def _beat(self) -> None:
+        membership = self._membership
+        while True:
+            now_ms = self._cluster.now_ms()
+            due_ms = membership.heartbeat_due_ms(now_ms)
+            if due_ms is None:
+                self._heartbeat_wanted.clear()
+                await self._heartbeat_wanted.wait()
+            elif due_ms > 0:
+                await asyncio.sleep(due_ms / 1000)
+            elif now_ms - self._last_poll_ms > membership.policy.max_poll_interval_ms:
+                await self._leave_because_nobody_polls()
+            else:
+                await self._beat_once()
+
+    async def _beat_once(self) -> None:
+        membership = self._membership
+        request = membership.heartbeat_request(self._cluster.now_ms())
+        try:
+            node_id = await self._cluster.coordinator(self._group_id)
+            response = await self._cluster.request(
+                node_id, ApiKey.HEARTBEAT, request, HeartbeatResponse, lane=Lane.GROUP
+            )
+        except KafkaError as error:
+            self._cluster.forget_coordinator(self._group_id)
+            if not error.retriable:
+                self._fatal = error
+            return
+        if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
+            self._cluster.forget_coordinator(self._group_id)
+            return
+        self._fatal = membership.handle_heartbeat(response.error_code, request.generation_id)
+        if membership.rejoin_wanted or self._fatal is not None:
+            self._fetching.announce()
+
+    async def _leave_because_nobody_polls(self) -> None:
+        """The application is stuck or slow: let others have the partitions (max_poll_interval_ms)."""
+        await self._send_leave("poll() was not called within max_poll_interval_ms")
+        self._membership.assignment_lost = True
+        self._membership.want_rejoin("poll() was not called within max_poll_interval_ms")
+
+    async def _send_leave(self, reason: str) -> None:
+        """A coordinator that cannot be told finds out when the session ends."""
+        try:
+            node_id = await self._cluster.coordinator(self._group_id)
+            connection = await self._cluster.connection(node_id, Lane.GROUP)
+            request = self._membership.leave_request(
+                connection.versions.choose(ApiKey.LEAVE_GROUP), reason
+            )
+            if request is not None:
+                await connection.request(ApiKey.LEAVE_GROUP, request, LeaveGroupResponse)
+        except (KafkaError, TimeoutError):
+            self._cluster.forget_coordinator(self._group_id)
+        self._membership.forget_membership()

@@ -1,0 +1,384 @@
+"""The asyncio producer: records and Arrow batches into topics.
+
+Owns waiting (for metadata, memory, answers) and the sender task. What is sent when is decided in `core.sender`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from millstream.clients.cluster import Cluster
+from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.core.config import ProducerConfig, ProducerSettings
+from millstream.clients.core.partitioner import Partitioner
+from millstream.clients.core.produce_request import ProduceIntent
+from millstream.clients.core.producer_batch import ProducerBatch, record_size_bytes
+from millstream.clients.core.sender import Sender, SenderPolicy
+from millstream.clients.core.settings import parse_settings
+from millstream.clients.core.values import Headers
+from millstream.clients.delivery import BatchDelivery, Delivery, Settlements
+from millstream.clients.tasks import ClientClosed, TaskScope
+from millstream.errors import (
+    InvalidPartitions,
+    KafkaError,
+    MessageTooLarge,
+    MillstreamError,
+    RequestTimedOut,
+    error_for,
+)
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from millstream.protocol.generated.produce import ProduceResponse
+from millstream.records.compression import Codec
+from millstream.runtime.system import SystemClock, SystemRandom
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
+_RETRIES_LOGGED_MS = 1_000
+
+
+class Producer:
+    """Use as `async with Producer(bootstrap_servers="localhost:9092") as producer`, or call `close()` in the end.
+
+    Settings are keyword arguments with Kafka's names: see ProducerConfig.
+    """
+
+    def __init__(self, **settings: Unpack[ProducerSettings]) -> None:
+        config = parse_settings(ProducerConfig, settings)
+        self.config = config
+        self._clock = SystemClock()
+        random = SystemRandom()
+        self._scope = TaskScope("producer")
+        self._wake = asyncio.Event()
+        self._cluster = Cluster(
+            config, self._scope, self._clock, random, metadata_observer=self._wake.set
+        )
+        self._accumulator = RecordAccumulator(
+            AccumulatorLimits(config.batch_size, config.buffer_memory, config.delivery_timeout_ms)
+        )
+        self._partitioner = Partitioner(random, config.batch_size)
+        self._sender = Sender(_policy(config, self._cluster), self._accumulator, random)
+        self._settlements = Settlements()
+        self._failed: list[ProducerBatch] = []
+        self._memory_waiters: deque[asyncio.Future[None]] = deque()
+        self._settled = asyncio.Event()
+        self._hurrying = 0
+        self._sender_task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Sends what is left; after an exception inside the block it does not wait for the broker."""
+        await self.close(timeout_ms=None if error is None else 0)
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        *,
+        key: bytes | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Delivery:
+        """Queue one record. Await the result for its RecordMetadata; an error nobody awaited is raised by `flush`.
+
+        Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
+        """
+        now = self._clock.now()
+        metadata = self._cluster.picture.topics.get(topic)
+        size = record_size_bytes(key, value, headers)
+        if (
+            metadata is None
+            or self._scope.is_closed
+            or self._memory_waiters
+            or not self._accumulator.has_room(size)
+            or size > self.config.max_request_size
+        ):
+            await self._wait_for_topic_and_room(topic, size)
+            metadata = self._cluster.picture.topics[topic]
+        if partition is None:
+            if key is not None:
+                partition = self._partitioner.for_key(key, len(metadata.partitions))
+            else:
+                partition = self._partitioner.without_key(metadata, size)
+        elif partition not in metadata.partitions:
+            raise _no_partition(topic, partition, len(metadata.partitions))
+        batch, index, look = self._accumulator.append(
+            TopicPartition(topic, partition),
+            (now.wall_ms if timestamp_ms is None else timestamp_ms, key, value, headers),
+            size,
+            now.monotonic_ms,
+        )
+        if look:
+            self._wake_sender()
+            if index:  # a batch is full: let the sender run, however fast the caller is
+                self._cluster.use_topics(topic)
+                await asyncio.sleep(0)
+        return Delivery(batch, index, self._settlements)
+
+    async def send_batch(
+        self, topic: str, records: pa.RecordBatch, *, partition: int | None = None
+    ) -> BatchDelivery:
+        """Queue an Arrow batch with the columns `value` and, if wanted, `key`, `timestamp` (ms) and `headers`.
+
+        Without `partition` rows with a key go where their key says, the others to one partition. The order of rows
+        within a partition is kept. No Python object is made per record.
+        """
+        from millstream.clients.core.arrow_batches import encode_rows, rows_by_partition
+
+        await self._wait_for_topic_and_room(topic, 0)
+        metadata = self._cluster.picture.topics[topic]
+        if partition is not None and partition not in metadata.partitions:
+            raise _no_partition(topic, partition, len(metadata.partitions))
+        sticky = self._partitioner.without_key(metadata, records.nbytes)
+        parts = []
+        for target, rows in rows_by_partition(records, partition, len(metadata.partitions), sticky):
+            now = self._clock.now()
+            for encoded, count in encode_rows(
+                rows, self._codec, self._arrow_bytes_max, now.wall_ms
+            ):
+                if len(encoded) > self.config.max_request_size:
+                    raise _too_large(len(encoded), self.config.max_request_size)
+                await self._wait_for_topic_and_room(topic, len(encoded))
+                batch = self._accumulator.append_encoded(
+                    TopicPartition(topic, target), encoded, count, self._cluster.now_ms()
+                )
+                parts.append(Delivery(batch, 0, self._settlements))
+                self._wake_sender()
+        return BatchDelivery(parts)
+
+    async def partitions_for(self, topic: str) -> list[int]:
+        """Raises UnknownTopicOrPartition within max_block_ms."""
+        deadline_ms = self._cluster.now_ms() + self.config.max_block_ms
+        return list((await self._cluster.topic(topic, deadline_ms)).partitions)
+
+    async def flush(self, timeout_ms: int | None = None) -> None:
+        """Wait until everything sent so far is acknowledged or has failed.
+
+        Raises the first error that nobody was told of, with a note how many more there are; RequestTimedOut at the
+        time limit.
+        """
+        self._scope.check()
+        limit = self._accumulator.next_order
+        self._hurrying += 1
+        self._wake_sender()
+        try:
+            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
+                while self._accumulator.has_unsettled_before(limit):
+                    self._settled.clear()
+                    await self._settled.wait()
+                    self._scope.check()
+        except TimeoutError as error:
+            count = self._accumulator.unsettled_count
+            raise RequestTimedOut(
+                f"{count} batches are not settled after {timeout_ms} ms"
+            ) from error
+        finally:
+            self._hurrying -= 1
+        self._raise_unseen_failures()
+
+    async def close(self, timeout_ms: int | None = None) -> None:
+        """Flush within `timeout_ms` (default: as long as delivery takes), fail the rest, disconnect. Idempotent."""
+        if self._scope.is_closed:
+            return
+        try:
+            if self._accumulator.unsettled_count and timeout_ms != 0:
+                await self.flush(timeout_ms)
+            else:
+                self._raise_unseen_failures()
+        finally:
+            closed = ClientClosed("the producer was closed before the record was acknowledged")
+            self._announce(self._sender.abandon(closed))
+            self._failed.clear()
+            await self._scope.close()
+            await self._cluster.close()
+            for waiter in self._memory_waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    @property
+    def _codec(self) -> Codec:
+        return Codec[self.config.compression_type.upper()]
+
+    @property
+    def _arrow_bytes_max(self) -> int:
+        """Arrow rows come in bulk: they are cut by request size, not by batch size."""
+        return self.config.max_request_size
+
+    async def _wait_for_topic_and_room(self, topic: str, size: int) -> None:
+        """One budget for both: max_block_ms."""
+        self._scope.check()
+        if size > self.config.max_request_size:
+            raise _too_large(size, self.config.max_request_size)
+        deadline_ms = self._cluster.now_ms() + self.config.max_block_ms
+        if topic not in self._cluster.picture.topics:
+            await self._cluster.topic(topic, deadline_ms)
+        first = True
+        while not self._accumulator.has_room(size) or (first and self._memory_waiters):
+            await self._wait_for_memory(deadline_ms, size)
+            self._scope.check()
+            first = False
+
+    async def _wait_for_memory(self, deadline_ms: int, size: int) -> None:
+        """First come, first served."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._memory_waiters.append(waiter)
+        self._wake_sender()
+        try:
+            async with asyncio.timeout((deadline_ms - self._cluster.now_ms()) / 1000):
+                await waiter
+        except TimeoutError as error:
+            raise RequestTimedOut(
+                f"no room for a record of {size} bytes within max_block_ms ({self.config.max_block_ms}):"
+                f" {self._accumulator.memory_used} bytes of buffer_memory wait for brokers"
+            ) from error
+        finally:
+            with contextlib.suppress(ValueError):
+                self._memory_waiters.remove(waiter)
+            self._let_memory_waiters_in()
+
+    def _let_memory_waiters_in(self) -> None:
+        """Wake the first; when it has taken its bytes it wakes the next."""
+        if self._memory_waiters and self._accumulator.has_room(0):
+            waiter = self._memory_waiters[0]
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _wake_sender(self) -> None:
+        if self._sender_task is None or self._sender_task.done():
+            self._scope.check()
+            self._sender_task = self._scope.start(self._run_sender(), "sender")
+        self._wake.set()
+
+    async def _run_sender(self) -> None:
+        while True:
+            self._wake.clear()
+            if self._sender.producer_id_wanted:
+                await self._fetch_producer_id()
+            now_ms = self._cluster.now_ms()
+            self._announce(self._sender.expire(now_ms))
+            hurry = self._hurrying > 0 or bool(self._memory_waiters)
+            for intent in self._sender.drain(self._cluster.picture, now_ms, hurry=hurry):
+                self._scope.start(self._send(intent), f"produce to {intent.node_id}")
+            if self._sender.metadata_wanted:
+                self._sender.metadata_wanted = False
+                self._cluster.use_topics(*self._waiting_topics())
+                self._cluster.request_metadata()
+            await self._wait_for_work()
+
+    async def _wait_for_work(self) -> None:
+        wait_ms = self._sender.next_wake_ms(self._cluster.now_ms())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
+                await self._wake.wait()
+
+    async def _send(self, intent: ProduceIntent) -> None:
+        try:
+            response = await self._exchange(intent)
+        except KafkaError as error:
+            settled = self._sender.handle_failure(intent, error, self._cluster.now_ms())
+        else:
+            settled = self._sender.handle_response(intent, response, self._cluster.now_ms())
+        self._announce(settled)
+        self._wake.set()
+
+    async def _exchange(self, intent: ProduceIntent) -> ProduceResponse | None:
+        connection = await self._cluster.connection(intent.node_id)
+        if intent.acks == 0:
+            connection.send_without_response(
+                ApiKey.PRODUCE, intent.request(), version_max=intent.version_max
+            )
+            return None
+        return await connection.request(
+            ApiKey.PRODUCE,
+            intent.request(),
+            ProduceResponse,
+            timeout_ms=intent.timeout_ms,
+            version_max=intent.version_max,
+        )
+
+    async def _fetch_producer_id(self) -> None:
+        """Retried until the oldest batch's delivery time is over; the expiry then tells its senders."""
+        request = InitProducerIdRequest(
+            transactional_id=None, transaction_timeout_ms=_NO_TRANSACTION_TIMEOUT_MS
+        )
+        try:
+            response = await self._cluster.request_any(
+                ApiKey.INIT_PRODUCER_ID, request, InitProducerIdResponse
+            )
+            if response.error_code:
+                raise error_for(response.error_code)
+        except KafkaError as error:
+            if not error.retriable:
+                self._announce(self._sender.abandon(error))
+            await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
+        else:
+            self._sender.set_producer_id(response.producer_id, response.producer_epoch)
+
+    def _announce(self, settled: Sequence[ProducerBatch]) -> None:
+        if not settled:
+            return
+        self._failed += [
+            b for b in settled if b.outcome is not None and b.outcome.error is not None
+        ]
+        self._settlements.announce(settled)
+        self._let_memory_waiters_in()
+        self._settled.set()
+
+    def _waiting_topics(self) -> set[str]:
+        return {queue.topic_partition.topic for queue in self._accumulator.busy_queues}
+
+    def _raise_unseen_failures(self) -> None:
+        failed, self._failed = self._failed, []
+        errors: list[MillstreamError] = [
+            batch.outcome.error
+            for batch in failed
+            if not batch.error_seen
+            and batch.outcome is not None
+            and batch.outcome.error is not None
+        ]
+        if not errors:
+            return
+        if len(errors) > 1:
+            errors[0].add_note(f"{len(errors) - 1} more batches failed since the last flush")
+        raise errors[0]
+
+
+def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:
+    return SenderPolicy(
+        acks=config.acks,
+        idempotent=config.enable_idempotence,
+        codec=Codec[config.compression_type.upper()],
+        linger_ms=config.linger_ms,
+        request_bytes_max=config.max_request_size,
+        request_timeout_ms=config.request_timeout_ms,
+        in_flight_max=config.max_in_flight_requests_per_connection,
+        retries=config.retries,
+        backoff=cluster.backoff,
+    )
+
+
+def _no_partition(topic: str, partition: int, count: int) -> InvalidPartitions:
+    return InvalidPartitions(f"{topic} has partitions 0 to {count - 1}, not {partition}")
+
+
+def _too_large(size: int, limit: int) -> MessageTooLarge:
+    return MessageTooLarge(f"a record of {size} bytes is larger than max_request_size ({limit})")

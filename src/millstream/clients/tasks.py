@@ -1,0 +1,80 @@
+"""Background tasks with an owner. The one place in the clients that starts tasks.
+
+A client lives longer than any call into it, so `asyncio.TaskGroup`, which binds tasks to a `with` block, does not fit.
+A TaskScope has the same promises: no task outlives it, and a failure is never lost: it ends the other tasks and is
+raised by every later use of the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TypeVar
+
+from millstream.errors import MillstreamError
+
+_Result = TypeVar("_Result")
+
+
+class ClientClosed(MillstreamError):
+    """The client was closed; make a new one."""
+
+
+class TaskScope:
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._failure: BaseException | None = None
+        self._closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
+    @property
+    def task_count(self) -> int:
+        return len(self._tasks)
+
+    def check(self) -> None:
+        """Raises what ended the background tasks, or ClientClosed."""
+        if self._failure is not None:
+            raise RuntimeError(f"{self._owner}: a background task failed") from self._failure
+        if self._closed:
+            raise ClientClosed(f"{self._owner} is closed")
+
+    def start(
+        self, coroutine: Coroutine[object, object, _Result], name: str
+    ) -> asyncio.Task[_Result]:
+        task = asyncio.get_running_loop().create_task(coroutine, name=f"{self._owner}: {name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    async def close(self) -> None:
+        """Cancel every task and wait until each is gone. Safe to call again."""
+        self._closed = True
+        await self._cancel_tasks()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise RuntimeError(f"{self._owner}: a background task failed") from failure
+
+    async def _cancel_tasks(self) -> None:
+        current = asyncio.current_task()
+        while tasks := [task for task in self._tasks if task is not current]:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    def _finished(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():
+            return
+        failure = task.exception()
+        if (
+            failure is not None
+            and self._failure is None
+            and not isinstance(failure, MillstreamError)
+        ):
+            self._failure = failure
+            for other in self._tasks:
+                other.cancel()
