@@ -125,6 +125,7 @@ def from_arrow(
     batch. `default_timestamp_ms` stands where there is no timestamp. Raises InvalidRecord for columns of other types
     or a header without a key, InvalidTimestamp for times before 1970.
     """
+    assert options.delete_horizon_ms is None, "only the cleaner sets a delete horizon"
     batches: list[bytearray] = []
     rows = 0
     for part in table.to_batches() if isinstance(table, pa.Table) else [table]:

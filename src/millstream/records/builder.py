@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from crc32c import crc32c
 
@@ -27,6 +27,12 @@ from millstream.records.batch import (
 )
 from millstream.records.compression import Codec, compress
 from millstream.records.record import Header, Record
+from millstream.runtime.native import load_leaf
+
+if TYPE_CHECKING:
+    from millstream.records import writer
+else:
+    writer = load_leaf("millstream.records.writer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +100,8 @@ class BatchBuilder:
         """Add one record; False, and nothing has changed, when it does not fit any more."""
         summary = self._summary
         first = summary.count == 0
-        base = timestamp if first else summary.base_timestamp
-        encoded = encode_record(timestamp - base, summary.count, key, value, headers)
+        base = _base_timestamp(timestamp, self.options) if first else summary.base_timestamp
+        encoded = writer.encode_record(timestamp - base, summary.count, key, value, headers)
         if not first and len(self._out) + len(encoded) > self._bytes_max:
             return False
         self._out += encoded
@@ -118,11 +124,12 @@ def build_batch(
     summary = RecordsSummary(0, -1, NO_TIMESTAMP, NO_TIMESTAMP)
     for record in records:
         if summary.count == 0:
-            summary.base_timestamp = summary.max_timestamp = record.timestamp
+            summary.base_timestamp = _base_timestamp(record.timestamp, options)
+            summary.max_timestamp = record.timestamp
         delta = record.offset - options.base_offset if keep_offsets else summary.count
         if delta <= summary.last_offset_delta:
             raise InvalidRecord(f"offset {record.offset} does not rise within the batch")
-        out += encode_record(
+        out += writer.encode_record(
             record.timestamp - summary.base_timestamp,
             delta,
             record.key,
@@ -142,74 +149,31 @@ def finish_batch(out: bytearray, summary: RecordsSummary, options: BatchOptions)
     if options.codec is not Codec.NONE:
         packed = compress(options.codec, memoryview(out)[BATCH_HEADER_BYTES:], options.level)
         out = bytearray(BATCH_HEADER_BYTES) + packed
-    attributes, base_timestamp, max_timestamp = _attributes_and_times(summary, options)
+    append_time = options.log_append_time_ms
+    max_timestamp = summary.max_timestamp if append_time is None else append_time
     HEADER.pack_into(
-        out, 0, options.base_offset, len(out) - LOG_OVERHEAD_BYTES, options.leader_epoch, MAGIC, 0, attributes,
-        summary.last_offset_delta, base_timestamp, max_timestamp, options.producer_id, options.producer_epoch,
+        out, 0, options.base_offset, len(out) - LOG_OVERHEAD_BYTES, options.leader_epoch, MAGIC, 0, _attributes(options),
+        summary.last_offset_delta, summary.base_timestamp, max_timestamp, options.producer_id, options.producer_epoch,
         options.base_sequence, summary.count,
     )  # fmt: skip
     out[17:21] = crc32c(memoryview(out)[CHECKED_FROM:]).to_bytes(4, "big")
     return out
 
 
-def _attributes_and_times(summary: RecordsSummary, options: BatchOptions) -> tuple[int, int, int]:
+def _base_timestamp(first_timestamp: int, options: BatchOptions) -> int:
+    """What timestamp deltas refer to: the first record's, unless a delete horizon takes its place (KIP-534)."""
+    horizon = options.delete_horizon_ms
+    return first_timestamp if horizon is None else horizon
+
+
+def _attributes(options: BatchOptions) -> int:
     attributes = int(options.codec)
-    base_timestamp, max_timestamp = summary.base_timestamp, summary.max_timestamp
     if options.is_transactional:
         attributes |= TRANSACTIONAL_BIT
     if options.is_control:
         attributes |= CONTROL_BIT
     if options.log_append_time_ms is not None:
         attributes |= LOG_APPEND_TIME_BIT
-        max_timestamp = options.log_append_time_ms
     if options.delete_horizon_ms is not None:
         attributes |= DELETE_HORIZON_BIT
-        base_timestamp = options.delete_horizon_ms
-    return attributes, base_timestamp, max_timestamp
-
-
-def encode_record(
-    timestamp_delta: int,
-    offset_delta: int,
-    key: bytes | None,
-    value: bytes | None,
-    headers: Sequence[Header] = (),
-) -> bytes:
-    """One record as it stands in a batch."""
-    parts = [b"\x00", _varint(timestamp_delta), _varint(offset_delta)]
-    _add_field(parts, key)
-    _add_field(parts, value)
-    parts.append(_varint(len(headers)))
-    for name, content in headers:
-        _add_field(parts, name.encode())
-        _add_field(parts, content)
-    body = b"".join(parts)
-    return _varint(len(body)) + body
-
-
-def _add_field(parts: list[bytes], content: bytes | None) -> None:
-    if content is None:
-        parts.append(b"\x01")
-    else:
-        parts += (_varint(len(content)), content)
-
-
-def _varint(value: int) -> bytes:
-    """Zigzag, seven bits a byte, lowest first."""
-    if 0 <= value < len(_SMALL_VARINTS):
-        return _SMALL_VARINTS[value]
-    return _encode_varint(value)
-
-
-def _encode_varint(value: int) -> bytes:
-    value = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-_SMALL_VARINTS: Final = tuple(_encode_varint(value) for value in range(2048))
-"""Nearly every length and delta there is; a look-up is a tenth of the loop."""
+    return attributes

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from struct import Struct
-from typing import Final, Literal
+from typing import Final
 
 import cramjam
 
@@ -127,20 +127,27 @@ def _compress_xerial(view: memoryview) -> bytes:
 
 def _compress_lz4(view: memoryview, level: int) -> bytes:
     """A frame whose blocks do not refer to each other."""
-    mode: Literal["fast", "high_compression"]
-    mode = "fast" if level == LZ4_LEVEL else "high_compression"
     parts = [LZ4_FRAME_HEADER]
     for at in range(0, len(view), LZ4_BLOCK_BYTES):
         original = view[at : at + LZ4_BLOCK_BYTES]
-        block = bytes(
-            cramjam.lz4.compress_block(original, mode=mode, compression=level, store_size=False)
-        )
+        if level != LZ4_LEVEL:
+            parts.append(_thorough_lz4_block(original, level))
+            continue
+        block = bytes(cramjam.lz4.compress_block(original, store_size=False))
         if len(block) < len(original):
             parts += (_U32_LE.pack(len(block)), block)
         else:
             parts += (_U32_LE.pack(len(original) | LZ4_BLOCK_IS_STORED), bytes(original))
     parts.append(b"\x00\x00\x00\x00")  # end mark
     return b"".join(parts)
+
+
+def _thorough_lz4_block(original: memoryview, level: int) -> bytes:
+    """One block with its size. Only cramjam's frames know levels, so the block is taken out of a frame of its own."""
+    frame = bytes(cramjam.lz4.compress(original, level=level))
+    (size,) = _U32_LE.unpack_from(frame, len(LZ4_FRAME_HEADER))
+    start = len(LZ4_FRAME_HEADER)
+    return frame[start : start + _U32_LE.size + (size & ~LZ4_BLOCK_IS_STORED)]
 
 
 def _decompress_growing(codec: Codec, view: memoryview, limit: int) -> memoryview:
