@@ -103,7 +103,7 @@ class Node:
     metadata: Metadata
     controller: ControllerClient
     log_flusher: LogFlusher
+    producer_ids: ProducerIds
     group_coordinator: GroupCoordination
     purgatory: Purgatory
     fetch_sessions: FetchSessions
-    producer_ids: ProducerIds

@@ -8,14 +8,46 @@ from types import MappingProxyType, ModuleType
 from typing import Any, Final
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.handlers import api_versions
+from millstream.broker.handlers import (
+    api_versions,
+    delete_groups,
+    describe_groups,
+    fetch,
+    find_coordinator,
+    heartbeat,
+    init_producer_id,
+    join_group,
+    leave_group,
+    list_groups,
+    list_offsets,
+    offset_commit,
+    offset_fetch,
+    produce,
+    sync_group,
+)
 from millstream.broker.request_context import RequestContext
 from millstream.protocol.api import ApiKey
 
 Message = Any  # Any: the generated classes of the handler's own API key; no type joins a key to its classes
 HandleFunction = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 
-_MODULES: Final[tuple[ModuleType, ...]] = (api_versions,)
+_MODULES: Final[tuple[ModuleType, ...]] = (
+    api_versions,
+    delete_groups,
+    describe_groups,
+    fetch,
+    find_coordinator,
+    heartbeat,
+    init_producer_id,
+    join_group,
+    leave_group,
+    list_groups,
+    list_offsets,
+    offset_commit,
+    offset_fetch,
+    produce,
+    sync_group,
+)
 
 
 @dataclass(frozen=True, slots=True)

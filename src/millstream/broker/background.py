@@ -1,0 +1,99 @@
+"""Work that comes back: checkpoints, retention, deleted files, flushes. One task each, started with the node.
+
+Owns the schedule and where the work runs, not the work: what only writes files runs in the disk pool, what changes a log on
+the loop that owns it. A disk that fails one log is that log's matter: it refuses everything from then on and is logged here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from millstream.broker.config import BrokerConfig
+from millstream.broker.disk_pool import DiskPool
+from millstream.broker.log_flusher import GroupCommitFlusher
+from millstream.broker.node import Partitions, Tasks
+from millstream.errors import KafkaStorageError
+from millstream.log.log_directory import LogDirectory
+from millstream.model import TopicPartition
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+_DELETED_FILES_INTERVAL_MS = 10_000
+_FLUSH_CHECK_INTERVAL_MS = 5_000
+
+
+class BackgroundWork:
+    def __init__(
+        self,
+        directory: LogDirectory,
+        partitions: Partitions,
+        flusher: GroupCommitFlusher,
+        pool: DiskPool,
+        clock: Clock,
+    ) -> None:
+        self._directory = directory
+        self._partitions = partitions
+        self._flusher = flusher
+        self._pool = pool
+        self._clock = clock
+        self._written_high_watermarks: dict[TopicPartition, int] = {}
+
+    def start(self, config: BrokerConfig, tasks: Tasks) -> None:
+        initial_ms = config.log_initial_task_delay_ms
+        for name, first_ms, interval_ms, work in (
+            ("high watermarks", 0, config.replica_high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks),
+            ("recovery points", initial_ms, config.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points),
+            ("retention", initial_ms, config.log_retention_check_interval_ms, self.maintain_logs),
+            ("deleted topics", 0, _DELETED_FILES_INTERVAL_MS, self.remove_deleted_topics),
+            ("flushes", 0, _FLUSH_CHECK_INTERVAL_MS, self.flush_due_logs),
+        ):  # fmt: skip
+            tasks.start(self._repeat(work, first_ms, interval_ms), f"background: {name}")
+
+    async def _repeat(
+        self, work: Callable[[], Awaitable[None]], first_ms: int, interval_ms: int
+    ) -> None:
+        await asyncio.sleep(first_ms / 1000)
+        while True:
+            await asyncio.sleep(interval_ms / 1000)
+            try:
+                await work()
+            except KafkaStorageError as error:
+                _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence says it; the trace would not help
+
+    def high_watermarks(self) -> dict[TopicPartition, int]:
+        return {
+            topic_partition: partition.high_watermark
+            for topic_partition, partition in self._partitions.all()
+        }
+
+    async def checkpoint_high_watermarks(self) -> None:
+        """Writes nothing while nothing has moved."""
+        current = self.high_watermarks()
+        if current != self._written_high_watermarks:
+            await self._pool.run(lambda: self._directory.checkpoint_high_watermarks(current))
+            self._written_high_watermarks = current
+
+    async def checkpoint_recovery_points(self) -> None:
+        await self._pool.run(self._directory.checkpoint_recovery_points)
+
+    async def maintain_logs(self) -> None:
+        """Retention, expired producers and old files, log by log, giving way between two."""
+        for topic_partition, partition in list(self._partitions.all()):
+            if partition.log.failure is not None:
+                continue
+            removed = partition.log.maintain(partition.high_watermark, self._clock.now())
+            if removed:
+                _LOGGER.info("%s: %d segments left by retention", topic_partition, removed)
+            await asyncio.sleep(0)
+
+    async def remove_deleted_topics(self) -> None:
+        self._directory.remove_due(self._clock.now())
+
+    async def flush_due_logs(self) -> None:
+        """Rolled segments, and what flush.messages and flush.ms ask for."""
+        now = self._clock.now()
+        for _, partition in self._partitions.all():
+            if partition.log.failure is None and partition.log.flush_is_due(now):
+                self._flusher.start_flush(partition.log)

@@ -1,0 +1,156 @@
+"""Runs the controller where the metadata quorum is led, and publishes what is committed.
+
+    submit -> handle -> records -> driver.propose -> replay -> (committed, published) -> response
+
+A response leaves only when its records are committed and applied on this node, and so does one without records: it may rest on
+what an earlier request wrote. Owns the wait for commits; decides nothing about metadata.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
+
+from millstream.broker.metadata_driver import MetadataDriver
+from millstream.controller.controller import Controller
+from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.settings import ControllerSettings
+from millstream.errors import NotController, RequestTimedOut
+from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
+from millstream.model import LeaderEpoch, Offset
+from millstream.protocol.generated import metadata_records
+from millstream.protocol.record_frames import encode_metadata_record
+from millstream.raft.ready import LeaderAndEpoch
+from millstream.runtime import Clock, Random
+
+_LOGGER = logging.getLogger(__name__)
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT")
+
+
+class ControllerRunner:
+    """Implements `node.ControllerClient`, `node.Metadata` and `metadata_driver.MetadataListener`."""
+
+    def __init__(
+        self,
+        settings: ControllerSettings,
+        image: MetadataImage,
+        clock: Clock,
+        random: Random,
+        timeout_ms: int,
+    ) -> None:
+        """`timeout_ms`: how long a request may wait for its records to be committed."""
+        self._settings = settings
+        self._loader = MetadataLoader(image)
+        self._clock = clock
+        self._random = random
+        self._timeout_ms = timeout_ms
+        self._driver: MetadataDriver | None = None
+        self._controller: Controller | None = None
+        self._leads_epoch: LeaderEpoch | None = None
+        self._end_offset = 0
+        """One past the last record this node knows of, committed or not."""
+        self._committed_offset = 0
+        self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._subscribers: list[Callable[[PublishedImage], None]] = []
+
+    @property
+    def image(self) -> MetadataImage:
+        """Everything committed and applied."""
+        return self._loader.image
+
+    def attach(self, driver: MetadataDriver) -> None:
+        self._driver = driver
+
+    def subscribe(self, apply: Callable[[PublishedImage], None]) -> None:
+        """`apply` is called with every image from now on, before any answer that rests on it leaves."""
+        self._subscribers.append(apply)
+
+    async def submit(
+        self,
+        handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
+        request: RequestT,
+    ) -> ResponseT:
+        """See `node.ControllerClient`. Raises NotController, RequestTimedOut and what `handle` raises."""
+        controller = self._controller
+        if controller is None:
+            raise NotController("the controller of this cluster is starting; retry")
+        result = handle(controller, request, self._context())
+        self._append(controller, result.records)
+        await self._until_committed(self._end_offset)
+        return result.response
+
+    def session_deadline_ms(self) -> int | None:
+        """Monotonic time at which a broker has to be fenced unless it is heard of."""
+        if self._controller is None:
+            return None
+        return self._controller.session_deadline_ms(self._clock.now().monotonic_ms)
+
+    # What the driver tells
+
+    def leadership_changed(self, leadership: LeaderAndEpoch) -> None:
+        leads = leadership.leader_id == self._settings.node_id
+        self._leads_epoch = leadership.epoch if leads else None
+        if not leads:
+            self._controller = None
+            self._fail_waiters(NotController("the controller has moved; retry"))
+
+    def committed(self, batch: MetadataBatch) -> None:
+        self._committed_offset = batch.last_offset + 1
+        self._end_offset = max(self._end_offset, self._committed_offset)
+        for published in self._loader.replay(batch):
+            for apply in self._subscribers:
+                apply(published)
+        if self._controller is None and batch.epoch == self._leads_epoch:
+            self._activate(batch.epoch)
+        while self._waiters and self._waiters[0][0] <= self._committed_offset:
+            future = self._waiters.popleft()[1]
+            if not future.done():
+                future.set_result(None)
+
+    def _activate(self, epoch: LeaderEpoch) -> None:
+        """The first commit of an epoch covers everything before it: what a new controller must know is in the image."""
+        controller = self._controller = Controller(self._loader.image, self._settings, epoch)
+        transaction_open = self._loader.image.offset < self._committed_offset - 1
+        result = controller.handle_activation(transaction_open, self._context())
+        self._append(controller, result.records)
+
+    def _context(self) -> ControllerContext:
+        return ControllerContext(self._clock.now(), self._random, Offset(self._end_offset))
+
+    def _append(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
+        if not records:
+            return
+        assert self._driver is not None, "the controller runs only with a driver"
+        assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
+        known = cast("Sequence[metadata_records.MetadataRecord]", records)
+        values = [encode_metadata_record(record, record.HIGHEST_VERSION) for record in known]
+        first_offset = self._driver.propose(values, self._leads_epoch)
+        assert first_offset == self._end_offset, (
+            f"records written for offset {self._end_offset} went to {first_offset}"
+        )
+        self._end_offset = first_offset + len(records)
+        for offset, record in enumerate(records, first_offset):
+            controller.replay(Offset(offset), record)
+
+    async def _until_committed(self, offset: int) -> None:
+        if self._committed_offset >= offset:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append((offset, future))
+        try:
+            async with asyncio.timeout(self._timeout_ms / 1000):
+                await future
+        except TimeoutError:
+            raise RequestTimedOut("the metadata log did not commit the change in time") from None
+
+    def _fail_waiters(self, error: NotController) -> None:
+        waiters, self._waiters = self._waiters, deque()
+        for _, future in waiters:
+            if not future.done():
+                future.set_exception(error)

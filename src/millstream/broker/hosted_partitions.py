@@ -1,0 +1,151 @@
+"""The replicas this node hosts, following the metadata: opens, configures, leads and deletes their logs.
+
+The image is the only source: nothing is created because a directory exists, and a directory that the image does not know is
+moved aside, never deleted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+
+from millstream.broker.data_directory import move_aside
+from millstream.errors import (
+    KafkaError,
+    KafkaStorageError,
+    MillstreamError,
+    NotLeaderOrFollower,
+    UnknownTopicOrPartition,
+)
+from millstream.log.log_directory import LogDirectory
+from millstream.log.log_environment import LogEnvironment
+from millstream.metadata.config_resource import ConfigResourceType
+from millstream.metadata.effective_config import BrokerSettings
+from millstream.metadata.image import MetadataImage, TopicImage
+from millstream.metadata.loader import PublishedImage
+from millstream.metadata.topic_config import LogConfig, log_config
+from millstream.model import BrokerId, TopicPartition
+from millstream.replication.partition import Partition
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class HostedPartitions:
+    """Implements `node.Partitions`. `on_progress` is told of every partition whose readers may see more."""
+
+    def __init__(
+        self,
+        directory: LogDirectory,
+        environment: LogEnvironment,
+        *,
+        node_id: BrokerId,
+        static_settings: Mapping[str, str],
+        clock: Clock,
+        on_progress: Callable[[TopicPartition], None],
+    ) -> None:
+        self._directory = directory
+        self._environment = environment
+        self._node_id = node_id
+        self._static_settings = static_settings
+        self._clock = clock
+        self._on_progress = on_progress
+        self._hosted: dict[tuple[str, int], Partition] = {}
+        self._image = MetadataImage()
+
+    def get(self, topic: str, partition: int) -> Partition:
+        found = self._hosted.get((topic, partition))
+        if found is None:
+            raise self._why_not(topic, partition)
+        return found
+
+    def all(self) -> Iterable[tuple[TopicPartition, Partition]]:
+        return [(each.topic_partition, each) for each in self._hosted.values()]
+
+    def load(self, image: MetadataImage) -> None:
+        """The first image: every log of it that this node hosts is opened, one after another."""
+        self._image = image
+        self._move_strays_aside(image)
+        for topic in image.topics:
+            self._host(topic, range(len(topic.partitions)))
+
+    def apply(self, published: PublishedImage) -> None:
+        """A step of the metadata."""
+        self._image = published.image
+        for topic in published.delta.topics.deleted():
+            for number in range(len(topic.partitions)):
+                self._drop(topic.name, number)
+        for change in published.delta.topics.changes():
+            self._host(change.after, change.partitions)
+        for resource in published.delta.changed_configs:
+            if resource.type is ConfigResourceType.TOPIC:
+                self._reconfigure(resource.name)
+            elif resource.type is ConfigResourceType.BROKER:
+                for topic in published.image.topics:
+                    self._reconfigure(topic.name)
+
+    def log_config(self, topic: str) -> LogConfig:
+        """What the logs of `topic` are configured with."""
+        broker = BrokerSettings.of(self._image, self._node_id, self._static_settings)
+        return log_config(self._image.topic_config(topic), broker.topic_defaults())
+
+    def _host(self, topic: TopicImage, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            image = topic.partitions[number]
+            if self._node_id not in image.replicas:
+                self._drop(topic.name, number)
+                continue
+            hosted = self._hosted.get((topic.name, number)) or self._open(topic, number)
+            if hosted is not None:
+                hosted.apply(image)
+
+    def _open(self, topic: TopicImage, number: int) -> Partition | None:
+        """A log that cannot be opened is offline; the others are not its business."""
+        name = TopicPartition(topic.name, number)
+        try:
+            log = self._directory.open_log(
+                name, self.log_config(topic.name), self._clock.now(), topic.topic_id
+            )
+        except MillstreamError as error:
+            _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
+            return None
+        saved = self._directory.saved_high_watermarks.pop(name, 0)
+        hosted = Partition(log, topic.topic_id, self._node_id, saved, self._on_progress)
+        self._hosted[name] = hosted
+        return hosted
+
+    def _drop(self, topic: str, number: int) -> None:
+        dropped = self._hosted.pop((topic, number), None)
+        if dropped is not None:
+            self._directory.delete_log(dropped.topic_partition, self._clock.now())
+            self._on_progress(dropped.topic_partition)
+
+    def _reconfigure(self, topic: str) -> None:
+        image = self._image.topic(topic)
+        if image is None:
+            return
+        config = self.log_config(topic)
+        for number in range(len(image.partitions)):
+            hosted = self._hosted.get((topic, number))
+            if hosted is not None:
+                hosted.log.update_config(config)
+
+    def _move_strays_aside(self, image: MetadataImage) -> None:
+        for found in self._directory.find_logs():
+            topic = image.topic(found.partition.topic)
+            known = topic is not None and found.partition.partition < len(topic.partitions)
+            if not known or (topic and found.topic_id not in {None, topic.topic_id}):
+                moved = move_aside(self._directory.path, found.partition, self._environment)
+                _LOGGER.warning(
+                    "%s is in no topic of the metadata: moved to %s", found.partition, moved
+                )
+
+    def _why_not(self, topic: str, partition: int) -> KafkaError:
+        image = self._image.partition(topic, partition)
+        if image is None:
+            return UnknownTopicOrPartition()
+        if self._node_id in image.replicas:
+            return KafkaStorageError(
+                f"the log of {topic}-{partition} is offline; the log of the broker says why"
+            )
+        return NotLeaderOrFollower(f"this broker has no replica of {topic}-{partition}")

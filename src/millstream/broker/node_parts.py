@@ -1,0 +1,195 @@
+"""The collaborators of a node, built in the order they need each other, and what starting and stopping them means.
+
+log directory -> metadata log -> quorum -> controller -> image -> partitions -> coordinators -> requests
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millstream.broker.background import BackgroundWork
+from millstream.broker.broker_session import BrokerSession
+from millstream.broker.config import BrokerConfig
+from millstream.broker.config_table import BROKER_CONFIGS
+from millstream.broker.controller_runner import ControllerRunner
+from millstream.broker.coordinator_partition import CoordinatorServices
+from millstream.broker.data_directory import random_uuid
+from millstream.broker.disk_pool import DiskPool
+from millstream.broker.fetch_sessions import FetchSessions
+from millstream.broker.group_coordination import GroupCoordination, group_coordinator_config
+from millstream.broker.hosted_partitions import HostedPartitions
+from millstream.broker.listeners import Listener
+from millstream.broker.log_flusher import GroupCommitFlusher
+from millstream.broker.metadata_driver import MetadataDriver
+from millstream.broker.metadata_log import MetadataLog
+from millstream.broker.node import Node, NodeIdentity
+from millstream.broker.node_tasks import NodeTasks
+from millstream.broker.producer_ids import ProducerIds
+from millstream.broker.purgatory import Purgatory
+from millstream.broker.registry import HANDLERS
+from millstream.controller.settings import ControllerSettings
+from millstream.log.log_directory import LogDirectory
+from millstream.log.log_environment import LogEnvironment
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.loader import PublishedImage
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import BrokerId
+from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
+from millstream.raft.replica import RaftReplica
+from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
+from millstream.records.compression import Codec
+from millstream.runtime import Clock
+
+
+class NodeParts:
+    """Owns what it builds; `node` is the view of it that handlers get."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directory: LogDirectory,
+        environment: LogEnvironment,
+        clock: Clock,
+        *,
+        tasks: NodeTasks,
+        pool: DiskPool,
+    ) -> None:
+        """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
+        self._config = config
+        self._directory = directory
+        self._environment = environment
+        self._clock = clock
+        self._tasks = tasks
+        self._pool = pool
+        self._identity = NodeIdentity(
+            node_id=BrokerId(config.node_id),
+            cluster_id=directory.meta.cluster_id,
+            directory_id=directory.meta.directory_id,
+            incarnation_id=random_uuid(environment.random),
+        )
+        self._controller = self._new_controller()
+        self._driver = self._new_driver()
+        self._controller.attach(self._driver)
+        self._session = BrokerSession(self._controller, self._identity, config, clock)
+        self._purgatory = Purgatory(clock)
+        self._partitions = HostedPartitions(
+            directory,
+            environment,
+            node_id=self._identity.node_id,
+            static_settings=config.settings,
+            clock=clock,
+            on_progress=self._purgatory.wake,
+        )
+        self._flusher = GroupCommitFlusher(pool, tasks, clock)
+        self._background = BackgroundWork(directory, self._partitions, self._flusher, pool, clock)
+        self.node = self._new_node()
+
+    async def start(self, advertised: Sequence[Listener]) -> None:
+        """Returns when this broker leads its partitions and requests may be answered."""
+        self._driver.start()
+        self._driver.flush()
+        self._partitions.load(self._controller.image)
+        self._controller.subscribe(self._apply)
+        self._tasks.start(self._driver.run(), "metadata log")
+        self._tasks.start(self._purgatory.run(), "purgatory")
+        await self._session.register(advertised, self._directory.previous_broker_epoch)
+        self.node.producer_ids.registered(self._session.broker_epoch)
+        self._tasks.start(self._session.keep_alive(), "broker heartbeats")
+        self._tasks.start(self._session.fence_expired(), "broker sessions")
+        self._background.start(self._config, self._tasks)
+
+    async def leave(self, timeout_s: float) -> bool:
+        """Controlled shutdown; whoever waits for this node is told to look elsewhere. False when it took too long."""
+        left = await self._session.leave(timeout_s)
+        self.node.group_coordinator.close()
+        self._purgatory.close()
+        return left
+
+    def close(self) -> None:
+        """After all tasks have ended: logs closed, checkpoints written, the directory marked as cleanly shut down."""
+        self._driver.resign()
+        self._directory.close(
+            self._background.high_watermarks(), self._session.broker_epoch, self._clock.now()
+        )
+
+    def _apply(self, published: PublishedImage) -> None:
+        """The order matters: a coordinator looks for partitions that must have followed the image before it."""
+        self._partitions.apply(published)
+        self.node.group_coordinator.apply(published.image)
+
+    def _new_controller(self) -> ControllerRunner:
+        config = self._config
+        settings = ControllerSettings(
+            cluster_id=self._identity.cluster_id,
+            node_id=self._identity.node_id,
+            num_partitions=config.num_partitions,
+            default_replication_factor=config.default_replication_factor,
+            delete_topic_enable=config.delete_topic_enable,
+            broker_session_timeout_ms=config.broker_session_timeout_ms,
+            static=config.settings,
+            broker_configs=BROKER_CONFIGS,
+        )
+        image = MetadataImage(cluster_id=self._identity.cluster_id)
+        return ControllerRunner(
+            settings, image, self._clock, self._environment.random, config.request_timeout_ms
+        )
+
+    def _new_driver(self) -> MetadataDriver:
+        """The quorum has one voter: this node."""
+        config, now = self._config, self._clock.now()
+        log_config = LogConfig(
+            segment_bytes=config.metadata_log_segment_bytes,
+            segment_ms=config.metadata_log_segment_ms,
+            retention_ms=-1,
+        )
+        log = MetadataLog.open(self._directory, self._environment.file_system, log_config, now)
+        local = ReplicaKey(self._identity.node_id, self._identity.directory_id)
+        replica = RaftReplica(
+            RaftIdentity(local, VoterSet([Voter(local)])),
+            RaftTimeouts(
+                election_timeout_ms=config.controller_quorum_election_timeout_ms,
+                fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
+            ),
+            self._environment.random,
+            log,
+            log.read_election_state(),
+            now=now,
+        )
+        return MetadataDriver(replica, log, self._controller, self._pool, self._clock)
+
+    def _new_node(self) -> Node:
+        config = self._config
+        services = CoordinatorServices(
+            clock=self._clock,
+            purgatory=self._purgatory,
+            log_flusher=self._flusher,
+            flush_on_ack=config.millstream_flush_on_ack,
+            commit_timeout_ms=config.offsets_commit_timeout_ms,
+            codec=Codec(config.offsets_topic_compression_codec),
+        )
+        return Node(
+            apis=tuple(handler.api for handler in HANDLERS.values()),
+            identity=self._identity,
+            config=config,
+            clock=self._clock,
+            random=self._environment.random,
+            file_system=self._environment.file_system,
+            tasks=self._tasks,
+            partitions=self._partitions,
+            metadata=self._controller,
+            controller=self._controller,
+            log_flusher=self._flusher,
+            producer_ids=ProducerIds(self._controller, self._identity.node_id),
+            group_coordinator=GroupCoordination(
+                group_coordinator_config(config),
+                self._identity.node_id,
+                self._environment.random,
+                partitions=self._partitions,
+                tasks=self._tasks,
+                services=services,
+            ),
+            purgatory=self._purgatory,
+            fetch_sessions=FetchSessions(
+                self._environment.random, config.max_incremental_fetch_session_cache_slots
+            ),
+        )

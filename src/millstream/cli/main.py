@@ -1,0 +1,56 @@
+"""The `millstream` command: finds the module of a verb and runs it. Help must not import what verbs need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import click
+
+from millstream import __version__
+
+
+class Verb(NamedTuple):
+    """Where a verb lives: `module` has a click command of the name `command`."""
+
+    module: str
+    command: str
+    summary: str
+
+
+VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
+    {
+        "server": Verb("millstream.cli.server", "server", "Start a node."),
+    }
+)
+
+
+class _Verbs(click.Group):
+    """A group that imports a verb's module when the verb is used, and not for the list of verbs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the signature is click's
+        verb = VERBS.get(cmd_name)
+        if verb is None:
+            return None
+        command = getattr(import_module(verb.module), verb.command)
+        assert isinstance(command, click.Command), f"{verb.module}.{verb.command} is no command"
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the signature is click's
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+
+
+@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="millstream")
+def main() -> None:
+    """Kafka and Kafka Streams in Python, with pipelines that run on Apache Spark."""
+
+
+if __name__ == "__main__":
+    main()

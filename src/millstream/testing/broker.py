@@ -1,0 +1,116 @@
+"""`Broker`: a real node for tests, in this process or in one of its own.
+
+    with Broker() as broker:
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+
+`kill` is a crash, `restart` brings the node back on the same port with the same data.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from millstream.testing.node_runner import NodeRunner, ReadyNode, SubprocessNode, ThreadNode
+
+TEST_SETTINGS: Final[Mapping[str, str]] = {
+    "millstream.flush.on.ack": "never",
+    "group.initial.rebalance.delay.ms": "0",
+}
+"""What suits tests better than Kafka's defaults: nothing waits for the disk or for more group members."""
+
+
+class Broker:
+    """A node on 127.0.0.1 with a port of its own. A context manager; `start` and `stop` do the same by hand."""
+
+    def __init__(
+        self,
+        *,
+        in_process: bool = True,
+        data: str | Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        port: int = 0,
+        start_timeout_s: float = 20.0,
+    ) -> None:
+        """`data`: where logs are kept; by default a temporary directory that goes with the broker.
+
+        `settings`: broker settings under Kafka's names, over those of `TEST_SETTINGS`.
+        """
+        self._in_process = in_process
+        self._settings = {**TEST_SETTINGS, **(settings or {})}
+        self._start_timeout_s = start_timeout_s
+        self._port = port
+        self._owns_data = data is None
+        self.data = Path(data) if data is not None else Path(tempfile.mkdtemp(prefix="millstream-"))
+        self._node: NodeRunner | None = None
+        self._ready: ReadyNode | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self.stop()
+        finally:
+            if self._owns_data:
+                shutil.rmtree(self.data, ignore_errors=True)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """HOST:PORT, as clients want it. The port stays over `restart`."""
+        assert self._ready is not None, "the broker was not started: use it in a with statement"
+        return self._ready.bootstrap
+
+    @property
+    def cluster_id(self) -> str:
+        assert self._ready is not None, "the broker was not started: use it in a with statement"
+        return self._ready.cluster_id
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of a broker in a process of its own; None in this process, or while it is down."""
+        return self._node.pid if self._node is not None else None
+
+    @property
+    def is_running(self) -> bool:
+        return self._node is not None
+
+    def start(self) -> None:
+        """Returns when the node answers. Raises MillstreamError with the node's own words when it does not start."""
+        assert self._node is None, "the broker is running already"
+        settings = {
+            **self._settings,
+            "log.dirs": str(self.data),
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port}",
+        }
+        node: NodeRunner = ThreadNode(settings) if self._in_process else SubprocessNode(settings)
+        self._ready = node.start(self._start_timeout_s)
+        self._node = node
+        self._port = self._ready.port
+
+    def stop(self) -> None:
+        """A clean shutdown; nothing to do when the broker is down."""
+        node, self._node = self._node, None
+        if node is not None:
+            node.stop()
+
+    def kill(self) -> None:
+        """A crash: SIGKILL, or in this process everything dropped where it stands, nothing flushed and nothing closed."""
+        node, self._node = self._node, None
+        if node is not None:
+            node.kill()
+
+    def restart(self) -> None:
+        """Stops the broker if it runs, and starts it on the same port with the same data."""
+        self.stop()
+        self.start()
