@@ -41,7 +41,9 @@ class SinkRecords:
                 ready.extend(batch)
         self._run = {}
 
-    def discard_run(self) -> None:
+    def discard(self) -> None:
+        """Forget everything that was not taken."""
+        self._ready = {}
         self._run = {}
 
     def take(self) -> dict[str, SinkBatch]:

@@ -178,7 +178,7 @@ class StreamTask:
         The runner then adds records again from the last committed offsets.
         """
         self._group.clear()
-        self._records = self._records.__class__()
+        self._records.discard()
         for store in self._stores.values():
             store.discard()
 

@@ -1,0 +1,122 @@
+"""Random topologies give the same records whether input comes one by one or in batches."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millstream.streams import StreamsBuilder, StreamsConfig, TimeWindows
+from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.serdes import long, string, time_windowed
+from millstream.streams.state import in_memory_stores
+
+STEPS = (
+    "filter",
+    "map_values",
+    "select_key",
+    "flat_map_values",
+    "branch_and_merge",
+    "diamond",
+    "side_sink",
+    "join",
+)
+ENDS = ("sink", "count", "window", "reduce")
+
+
+def add_step(step: str, stream, table):
+    if step == "filter":
+        return stream.filter(lambda key, value: value is None or len(value) % 3 != 0)
+    if step == "map_values":
+        return stream.map_values(lambda value: None if value is None else value + "m")
+    if step == "select_key":
+        return stream.map(lambda key, value: (None if value is None else value[:1], value))
+    if step == "flat_map_values":
+        return stream.flat_map_values(lambda value: [] if value is None else [value, value + "2"])
+    if step == "branch_and_merge":
+        split = stream.split(name=f"{stream.name}-b-")
+        split.branch(lambda key, value: key == "a", name="a")
+        both = split.default_branch(name="rest")
+        first, second = both.values()
+        return second.map_values(lambda value: value).merge(first)
+    if step == "diamond":
+        left = stream.map_values(lambda value: None if value is None else value + "l")
+        right = stream.filter(lambda key, value: key != "b")
+        return left.merge(right)
+    if step == "side_sink":
+        stream.to("out")
+        return stream.map_values(lambda value: None if value is None else value + "s")
+    if stream.repartition_required:
+        return stream
+    return stream.left_join(table, lambda left, right: f"{left}{right}")
+
+
+def add_end(end: str, stream) -> None:
+    if end == "sink" or stream.repartition_required:
+        stream.to("out")
+    elif end == "count":
+        stream.group_by_key().count().to_stream().to("numbers", value=long())
+    elif end == "reduce":
+        stream.group_by_key().reduce(lambda a, b: a[-8:] + b).to_stream().to("out")
+    else:
+        windows = TimeWindows.hopping(timedelta(milliseconds=10), timedelta(milliseconds=4))
+        counts = stream.group_by_key().windowed_by(windows).count()
+        counts.to_stream().to("windows", key=time_windowed(string(), 10), value=long())
+
+
+def topology(steps: list[str], ends: list[str]):
+    builder = StreamsBuilder()
+    stream = builder.stream("in")
+    table = builder.table("table")
+    for step in steps:
+        stream = add_step(step, stream, table)
+    for end in ends:
+        add_end(end, stream)
+    return builder.build()
+
+
+def run(built, records: list[tuple], batch: int) -> dict[str, list[tuple]]:
+    config = StreamsConfig(
+        "app", default_key=string(), default_value=string(), batch_records_max=batch
+    )
+    group = next(each for each in built.sub_topologies if "in" in built.source_topics(each, "app"))
+    task = StreamTask(built, group, 0, in_memory_stores(), config)
+    offsets = {"in": 0, "table": 0}
+    for topic, key, value, at in records:
+        if topic in task.source_topics:
+            data = RawBatch([key], [value], [at], [offsets[topic]])
+            task.add(topic, data)
+            offsets[topic] += 1
+    output = task.process(0)
+    written = {}
+    for batches in (output.sinks, output.changelogs):
+        for topic, each in batches.items():
+            written[topic] = list(
+                zip(each.keys, each.values, each.timestamps, each.headers, strict=True)
+            )
+    for name, store in task.stores.items():
+        written[f"store {name}"] = list(store.rows.scan(b"", None))
+    written["dropped"] = [(task.dropped_records,)]
+    return written
+
+
+RECORD = st.tuples(
+    st.sampled_from(["in", "in", "table"]),
+    st.sampled_from([b"a", b"b", b"c", None]),
+    st.sampled_from([b"x", b"yy", b"zzz", None]),
+    st.integers(0, 40),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    steps=st.lists(st.sampled_from(STEPS), max_size=5),
+    ends=st.lists(st.sampled_from(ENDS), min_size=1, max_size=3, unique=True),
+    records=st.lists(RECORD, max_size=40),
+)
+def test_batches_of_any_size_give_what_single_records_give(steps, ends, records) -> None:
+    built = topology(steps, ends)
+    one_by_one = run(built, records, 1)
+    assert run(built, records, 7) == one_by_one
+    assert run(built, records, 1000) == one_by_one
