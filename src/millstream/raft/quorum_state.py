@@ -197,12 +197,14 @@ class QuorumState:
         )
 
     def become_resigned(self, now_ms: int) -> None:
+        """Gives every other replica a full time-out before this one stands again, if it lives that long."""
         role = self.role
         assert isinstance(role, Leader), self._no_such_transition()
+        wait_ms = max(self._election_wait_ms(), self._timeouts.election_timeout_ms)
         self.role = Resigned(
             epoch=role.epoch,
             local=self._identity.local,
-            election_deadline_ms=now_ms + self._election_wait_ms(),
+            election_deadline_ms=now_ms + wait_ms,
         )
 
     def count_answer(self, voter: BrokerId, *, granted: bool) -> None:

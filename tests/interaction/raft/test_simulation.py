@@ -64,6 +64,19 @@ def test_a_quorum_of_one_comes_back_in_the_next_epoch(raft_world: Callable) -> N
     assert world.leader().replica.quorum.epoch == 2
 
 
+def test_a_quorum_of_one_that_resigns_leads_no_more_until_a_time_out_later(
+    raft_world: Callable,
+) -> None:
+    world = started(raft_world, 1, 0)
+    world.run(10)
+    world.resign(1)
+    world.run(900)
+    assert world.leader() is None
+    assert len(world.nodes[1].log.entries) == 3
+    world.run(200)
+    assert world.leader().replica.quorum.epoch == 2
+
+
 @pytest.mark.parametrize("voters", [2, 3, 5])
 def test_a_first_leader_is_elected_and_commits(raft_world: Callable, voters: int) -> None:
     for seed in SEEDS:

@@ -1,0 +1,145 @@
+"""The words of access control, with Kafka's numbers: resources, operations, patterns, bindings.
+
+Owns the data model only; who decides is an `Authorizer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The name of the one resource of type CLUSTER."""
+
+
+class ResourceType(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class Operation(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class PatternType(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class PermissionType(IntEnum):
+    UNKNOWN = 0
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+class ResourcePattern(NamedTuple):
+    """Resources by name: one (LITERAL, `*` for all) or all with a prefix (PREFIXED)."""
+
+    type: ResourceType
+    name: str
+    pattern: PatternType = PatternType.LITERAL
+
+    def covers(self, resource: Resource) -> bool:
+        """Whether a rule on this pattern speaks of `resource`. Raises no error: a filter pattern covers nothing."""
+        if self.type is not resource.type:
+            return False
+        if self.pattern is PatternType.LITERAL:
+            return self.name in ("*", resource.name)
+        return self.pattern is PatternType.PREFIXED and resource.name.startswith(self.name)
+
+
+class Resource(NamedTuple):
+    """One thing that is acted on."""
+
+    type: ResourceType
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclBinding:
+    """One rule: who, from where, may or may not do what to which resources."""
+
+    pattern: ResourcePattern
+    principal: str
+    """`User:name`, or `User:*` for everybody."""
+    host: str
+    """An address, or `*`."""
+    operation: Operation
+    permission: PermissionType
+
+
+_SUPPORTED: Final[Mapping[ResourceType, tuple[Operation, ...]]] = MappingProxyType(
+    {
+        ResourceType.TOPIC: (
+            Operation.READ,
+            Operation.WRITE,
+            Operation.CREATE,
+            Operation.DELETE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        ),
+        ResourceType.GROUP: (
+            Operation.READ,
+            Operation.DELETE,
+            Operation.DESCRIBE,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+        ),
+        ResourceType.CLUSTER: (
+            Operation.CREATE,
+            Operation.ALTER,
+            Operation.DESCRIBE,
+            Operation.CLUSTER_ACTION,
+            Operation.DESCRIBE_CONFIGS,
+            Operation.ALTER_CONFIGS,
+            Operation.IDEMPOTENT_WRITE,
+        ),
+        ResourceType.TRANSACTIONAL_ID: (
+            Operation.WRITE,
+            Operation.DESCRIBE,
+            Operation.TWO_PHASE_COMMIT,
+        ),
+        ResourceType.DELEGATION_TOKEN: (Operation.DESCRIBE,),
+        ResourceType.USER: (Operation.CREATE_TOKENS, Operation.DESCRIBE_TOKENS),
+    }
+)
+
+
+def supported_operations(resource_type: ResourceType) -> tuple[Operation, ...]:
+    """What can be done to a resource of this type, by number."""
+    return _SUPPORTED.get(resource_type, ())
+
+
+def operation_bits(operations: Iterable[Operation]) -> int:
+    """Bit n stands for operation n (KIP-430)."""
+    return sum(1 << operation for operation in set(operations))
