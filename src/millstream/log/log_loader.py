@@ -49,14 +49,11 @@ def load_log(
     bases = [
         o for name in file_system.list(directory) if (o := offset_of(name, LOG_SUFFIX)) is not None
     ]
-    is_new = not bases
     segments = Segments(
         Segment(file_system, directory, base, limits) for base in bases or [saved.log_start_offset]
     )
     _remove_replaced(segments, swapped)
     epochs = LeaderEpochs(file_system, directory)
-    if not is_new and not epochs.entries:
-        rebuild_epochs(epochs, segments)
     recovery = _recover(segments, epochs, config, saved)
     discard_segments(segments, recovery.dropped)
     log_start_offset = max(saved.log_start_offset, segments.first.base_offset)
@@ -73,6 +70,8 @@ def load_log(
     if log_start_offset > recovery.end_offset:
         start_over(loaded, log_start_offset, new_segment)
     epochs.truncate_from_end(loaded.log_end_offset)
+    if not epochs.entries:
+        rebuild_epochs(epochs, loaded.segments)
     _load_producers(loaded, recovery)
     return loaded
 

@@ -105,17 +105,22 @@ class SimFileSystem:
 
     # --- faults
 
-    def crash(self, kept_bytes: Callable[[str, int], int] = _keep_nothing) -> None:
+    def crash(
+        self,
+        kept_bytes: Callable[[str, int], int] = _keep_nothing,
+        zeroed_bytes: Callable[[str, int], int] = _keep_nothing,
+    ) -> None:
         """Power loss: of each file stay the durable bytes and `kept_bytes(path, unsynced)` of those after them.
 
+        Behind them come `zeroed_bytes(path, lost)` zeros: a file system may make a file longer before it writes the data.
         Open handles are dead afterwards; locks are released.
         """
         for path, disk in list(self._files.items()):
             survivor = SimDisk()
             unsynced = len(disk.data) - disk.durable_bytes
-            survivor.data = disk.data[
-                : disk.durable_bytes + min(unsynced, kept_bytes(path, unsynced))
-            ]
+            kept = min(unsynced, kept_bytes(path, unsynced))
+            survivor.data = disk.data[: disk.durable_bytes + kept]
+            survivor.data += bytes(min(unsynced - kept, zeroed_bytes(path, unsynced - kept)))
             survivor.durable_bytes = len(survivor.data)
             self._files[path] = survivor
 
