@@ -18,7 +18,13 @@ from millstream.broker.purgatory import Purgatory
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Reply, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation, Shard
-from millstream.errors import KafkaError, NotCoordinator, ProtocolError
+from millstream.errors import (
+    EncodeError,
+    InvalidRequest,
+    KafkaError,
+    NotCoordinator,
+    ProtocolError,
+)
 from millstream.log.append_check import AppendOrigin
 from millstream.log.file_range import FileRange
 from millstream.model import Offset, ProducerId
@@ -114,7 +120,6 @@ class CoordinatorPartition(Generic[ShardT]):
         error = NotCoordinator(f"{self.partition.topic_partition} is coordinated elsewhere")
         self._deliver([Reply(token, error) for token in list(self._waiting)])
         self._wake_up.set()
-        self._appended.set()
 
     # --- the task
 
@@ -126,8 +131,9 @@ class CoordinatorPartition(Generic[ShardT]):
             _LOGGER.exception("%s cannot be loaded", self.partition.topic_partition)
             self.close()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._drive())
-            tasks.create_task(self._keep_committed())
+            committing = tasks.create_task(self._keep_committed())
+            await self._drive()
+            committing.cancel()
 
     async def _drive(self) -> None:
         while not self._is_closed:
@@ -164,14 +170,21 @@ class CoordinatorPartition(Generic[ShardT]):
             batch = memoryview(self._batch(records, now))
             appended = self.partition.append(batch, now, origin=AppendOrigin.COORDINATOR)
         except KafkaError as error:
-            _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
-            self._runtime.append_failed(error, now)
+            self._append_failed(error, now)
+            return
+        except EncodeError as error:
+            # A client chose strings that are legal in a request but too long for a record.
+            self._append_failed(InvalidRequest(str(error)), now)
             return
         self._runtime.appended(Offset(appended.first_offset), now)
         if self._is_safe(self._runtime.end_offset):
             self._runtime.committed(Offset(self._runtime.end_offset))
         else:
             self._appended.set()
+
+    def _append_failed(self, error: KafkaError, now: Instant) -> None:
+        _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
+        self._runtime.append_failed(error, now)
 
     def _batch(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
         return build_batch(
@@ -199,7 +212,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     async def _keep_committed(self) -> None:
         """Tells the shard how far its log is safe. While it waits for the disk or the replicas, more is appended and shares the next wait."""
-        while not self._is_closed:
+        while True:
             await self._appended.wait()
             self._appended.clear()
             end_offset = self._runtime.end_offset
@@ -209,15 +222,14 @@ class CoordinatorPartition(Generic[ShardT]):
                 _LOGGER.exception("%s cannot be committed", self.partition.topic_partition)
                 self.close()
                 return
-            if not self._is_closed:
-                self._runtime.committed(Offset(end_offset))
-                self._wake_up.set()
+            self._runtime.committed(Offset(end_offset))
+            self._wake_up.set()
 
     async def _wait_until_safe(self, end_offset: int) -> None:
         partition = self.partition
         if self._must_sync:
             await self._services.log_flusher.flush_to(partition.log, end_offset)
-        while partition.high_watermark < end_offset and not self._is_closed:
+        while partition.high_watermark < end_offset:
             replicated = self._services.purgatory.watch(
                 [partition.topic_partition],
                 self._services.commit_timeout_ms,

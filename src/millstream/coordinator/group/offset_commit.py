@@ -31,6 +31,7 @@ from millstream.protocol.generated.offset_commit import (
 
 _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND = 9
 _NO_RETENTION_TIME = -1
+_LATEST_TIMESTAMP = 2**63 - 1
 
 
 def commit_offsets(
@@ -74,7 +75,7 @@ def _keep_session(group: ClassicGroup, member_id: str, turn: Turn) -> None:
 def _expire_timestamp(request: OffsetCommitRequest, turn: Turn) -> int:
     if request.retention_time_ms == _NO_RETENTION_TIME:
         return NO_EXPIRY_TIMESTAMP
-    return turn.now.wall_ms + request.retention_time_ms
+    return min(turn.now.wall_ms + request.retention_time_ms, _LATEST_TIMESTAMP)
 
 
 def _commit_topic(
