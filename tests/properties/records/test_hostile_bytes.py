@@ -1,0 +1,174 @@
+"""Broken bytes give a typed error or records, never anything else; both twins of the leaf agree on which."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millstream.errors import CorruptMessage, KafkaError, MillstreamError
+from millstream.records import walker as interpreted
+from millstream.records.arrow import ReadOptions, to_arrow
+from millstream.records.batch import (
+    BATCH_HEADER_BYTES,
+    BatchHeader,
+    iterate_batches,
+    read_header,
+    validate_batch,
+)
+from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.compression import Codec, decompress_view
+from millstream.records.record import Record, iterate_records
+
+RECORDS = st.lists(
+    st.builds(
+        Record,
+        timestamp=st.integers(0, 2**45),
+        key=st.none() | st.binary(max_size=200),
+        value=st.none() | st.binary(max_size=200),
+        headers=st.lists(
+            st.tuples(st.text(max_size=9), st.none() | st.binary(max_size=9)), max_size=3
+        ),
+    ),
+    min_size=1,
+    max_size=8,
+)
+CODECS = st.sampled_from(list(Codec))
+needs_compiled = pytest.mark.skipif(
+    importlib.util.find_spec("millstream.records.walker_compiled") is None,
+    reason="the compiled leaves were not built: no C compiler or no Cython at install time",
+)
+
+
+def some_batch(codec: Codec) -> bytearray:
+    records = [
+        Record(timestamp=100 + i, key=b"k", value=b"v" * 9, headers=[("h", None)]) for i in range(4)
+    ]
+    return build_batch(records, BatchOptions(codec=codec, base_offset=3))
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_every_change_of_one_byte_under_the_checksum_is_detected(codec: Codec) -> None:
+    batch = some_batch(codec)
+    for at in range(21, len(batch)):
+        for flip in (0x01, 0x80, 0xFF):
+            changed = bytearray(batch)
+            changed[at] ^= flip
+            with pytest.raises(CorruptMessage, match="checksum"):
+                validate_batch(read_header(changed), changed)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_every_truncation_is_detected(codec: Codec) -> None:
+    batch = some_batch(codec)
+    for end in range(1, len(batch)):
+        with pytest.raises(CorruptMessage):
+            list(iterate_batches(batch[:end], strict=True))
+        assert to_arrow(batch[:end]).num_rows == 0
+
+
+@given(CODECS, st.binary(max_size=300))
+def test_garbage_is_decompressed_or_refused(codec: Codec, data: bytes) -> None:
+    with contextlib.suppress(KafkaError):
+        assert len(decompress_view(codec, data, 10_000)) <= 10_000
+
+
+@settings(max_examples=200)
+@given(RECORDS, CODECS, st.data())
+def test_records_that_were_tampered_with_are_read_or_refused(
+    records: list[Record], codec: Codec, data: st.DataObject
+) -> None:
+    """Without the checksum, as somebody who can compute one would send them."""
+    batch = build_batch(records, BatchOptions(codec=codec))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(8, len(batch) - 1))
+        batch[at] = data.draw(st.integers(0, 255))
+    options = ReadOptions(headers=True, check_crcs=False, decompressed_bytes_max=1 << 20)
+    with contextlib.suppress(MillstreamError):
+        table = to_arrow(batch, 0, options)
+        table.validate(full=True)
+    with contextlib.suppress(MillstreamError):
+        for header, view in iterate_batches(batch):
+            list(iterate_records(header, view, 1 << 20))
+
+
+def walk(twin: ModuleType, section: bytes, header: BatchHeader, start_offset: int) -> object:
+    """Everything that a walk and both gathers give, or the error with its words."""
+    count = header.record_count
+    offsets, timestamps = (memoryview(bytearray(8 * count)).cast("q") for _ in range(2))
+    places = memoryview(bytearray(4 * twin.PLACE_COLUMNS * count)).cast("i")
+    columns = twin.RecordColumns(offsets, timestamps, places)
+    try:
+        rows = columns.walk(section, header, start_offset)
+    except MillstreamError as error:
+        return type(error), str(error)
+    buffers = [
+        (bytearray(4 * (rows + 1)), bytearray(rows // 8 + 1), bytearray(size))
+        for size in columns.totals()
+    ]
+    keys, values = (
+        twin.BinaryColumn(memoryview(o).cast("i"), memoryview(v), memoryview(d)) for o, v, d in buffers
+    )  # fmt: skip
+    columns.gather(section, 0, rows, keys, values)
+    count, *sizes = columns.header_totals()
+    parts = [
+        (bytearray(4 * (count + 1)), bytearray(count // 8 + 1), bytearray(size)) for size in sizes
+    ]
+    names, contents = (
+        twin.BinaryColumn(memoryview(o).cast("i"), memoryview(v), memoryview(d)) for o, v, d in parts
+    )  # fmt: skip
+    lists = bytearray(4 * (rows + 1))
+    columns.gather_headers(
+        section, 0, rows, twin.HeadersColumn(memoryview(lists).cast("i"), names, contents)
+    )
+    counts = [column.counts() for column in (keys, values, names, contents)]
+    filled = [
+        places[column * len(offsets) : column * len(offsets) + rows].tolist() for column in range(6)
+    ]
+    return (
+        offsets[:rows].tolist(),
+        timestamps[:rows].tolist(),
+        filled,
+        buffers,
+        parts,
+        lists,
+        counts,
+    )
+
+
+def compiled() -> ModuleType:
+    return importlib.import_module("millstream.records.walker_compiled")
+
+
+@needs_compiled
+@settings(max_examples=200)
+@given(RECORDS, st.data())
+def test_twins_agree_on_records_and_on_what_is_wrong_with_them(
+    records: list[Record], data: st.DataObject
+) -> None:
+    batch = build_batch(records, BatchOptions(base_offset=5))
+    header = read_header(batch)
+    section = bytearray(batch[BATCH_HEADER_BYTES:])
+    for _ in range(data.draw(st.integers(0, 3))):
+        section[data.draw(st.integers(0, len(section) - 1))] = data.draw(st.integers(0, 255))
+    header.base_timestamp += data.draw(
+        st.sampled_from([0, 2**63 - 1 - header.base_timestamp, -(2**63)])
+    )
+    start_offset = data.draw(st.integers(0, 14))
+    found = walk(interpreted, bytes(section), header, start_offset)
+    assert walk(compiled(), bytes(section), header, start_offset) == found
+
+
+@needs_compiled
+@settings(max_examples=200)
+@given(st.binary(max_size=80), st.integers(0, 11))
+def test_twins_agree_on_garbage(section: bytes, count: int) -> None:
+    header = BatchHeader(
+        0, 61 + len(section), 0, 2, 0, 0, max(count - 1, 0), 0, 0, -1, -1, -1, count
+    )
+    assert walk(compiled(), section, header, 0) == walk(interpreted, section, header, 0)
