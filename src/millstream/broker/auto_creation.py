@@ -1,0 +1,45 @@
+"""Topics that come to be because a client asked for them, with the defaults of the broker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from millstream.broker.internal_topics import CONSUMER_OFFSETS, consumer_offsets_topic
+from millstream.broker.node import Node
+from millstream.controller.controller import Controller
+from millstream.errors import KafkaError, TopicAlreadyExists
+from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
+from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+
+_LOGGER = logging.getLogger(__name__)
+_CREATION_TIMEOUT_MS: Final = 5_000
+_DEFAULT: Final = -1
+
+
+async def create_missing_topics(node: Node, names: Sequence[str]) -> None:
+    """Creates what can be created. A refusal is logged and no more: the client finds the topic still unknown, and asks again."""
+    topics = [topic for name in names if (topic := _topic(name, node)) is not None]
+    if not topics:
+        return
+    request = CreateTopicsRequest(topics=topics, timeout_ms=_CREATION_TIMEOUT_MS)
+    try:
+        response = await node.controller.submit(Controller.handle_create_topics, request)
+    except KafkaError as error:
+        _LOGGER.warning("topics %s were asked for and could not be created: %s", list(names), error)
+        return
+    for result in response.topics:
+        if result.error_code not in (0, TopicAlreadyExists.code):
+            _LOGGER.info(
+                "topic %s was asked for and not created: %s", result.name, result.error_message
+            )
+
+
+def _topic(name: str, node: Node) -> CreatableTopic | None:
+    """Internal topics come with the configuration their coordinator needs; those nobody here coordinates do not come at all."""
+    if name == CONSUMER_OFFSETS:
+        return consumer_offsets_topic(node.config)
+    if is_internal(name) or name == CLUSTER_METADATA_TOPIC:
+        return None
+    return CreatableTopic(name=name, num_partitions=_DEFAULT, replication_factor=_DEFAULT)

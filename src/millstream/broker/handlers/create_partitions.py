@@ -1,0 +1,28 @@
+"""CreatePartitions: topics grow to a new total number of partitions, placed by the controller or by hand.
+
+Versions 0-3, all alike. One result per name; a name given twice is INVALID_REQUEST, a count that is no increase
+INVALID_PARTITIONS, a wrong number of assignments INVALID_REPLICA_ASSIGNMENT. With `validate_only` nothing changes.
+Answered when the partitions are committed.
+Not supported: controller mutation quotas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
+
+API = ApiSpec(ApiKey.CREATE_PARTITIONS, versions=range(4))
+
+
+def handle(
+    request: CreatePartitionsRequest, context: RequestContext
+) -> Awaitable[CreatePartitionsResponse]:
+    return context.node.controller.submit(Controller.handle_create_partitions, request)

@@ -1,0 +1,26 @@
+"""CreateTopics: new topics, placed by the controller or by hand.
+
+Versions 2-7. 4+ takes -1 for the default numbers of partitions and replicas (served in 2-3 too, as Kafka does), 5+ answers with
+the topic's configurations and counts, 7 with its id. One result per name; a name given twice is INVALID_REQUEST. With
+`validate_only` everything is checked and nothing created. Answered when the topics are committed and this broker leads its
+partitions of them. More than 10,000 partitions in one request: POLICY_VIOLATION for all of it.
+Not supported: creation policies, controller mutation quotas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+API = ApiSpec(ApiKey.CREATE_TOPICS, versions=range(2, 8))
+
+
+def handle(
+    request: CreateTopicsRequest, context: RequestContext
+) -> Awaitable[CreateTopicsResponse]:
+    return context.node.controller.submit(Controller.handle_create_topics, request)

@@ -1,0 +1,30 @@
+"""DeleteTopics: by name, or by id (6+).
+
+Versions 1-6. One result per entry; an entry given twice is INVALID_REQUEST, one with both a name and an id too. 5+ answers with
+messages. With `delete.topic.enable=false` every entry is TOPIC_DELETION_DISABLED (3+; INVALID_REQUEST before).
+Answered when the deletion is committed; the files go later, after `file.delete.delay.ms`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.errors import InvalidRequest, TopicDeletionDisabled
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+
+API = ApiSpec(ApiKey.DELETE_TOPICS, versions=range(1, 7))
+
+_KNOWS_DELETION_DISABLED: Final = 3
+
+
+async def handle(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
+    response = await context.node.controller.submit(Controller.handle_delete_topics, request)
+    if context.version < _KNOWS_DELETION_DISABLED:
+        for result in response.responses:
+            if result.error_code == TopicDeletionDisabled.code:
+                result.error_code = InvalidRequest.code
+    return response

@@ -1,0 +1,105 @@
+"""DescribeTopicPartitions: topics and their partitions in pages (KIP-966).
+
+Version 0. No topics named: all of them. Topics come in the order of their names; a page holds at most as many partitions as the
+client and `max.request.partition.size.limit` allow, at least one, and the cursor says where the next one starts. A topic the
+cursor does not reach is left out, one that exists no more is skipped. Unknown topics are UNKNOWN_TOPIC_OR_PARTITION.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.cluster_view import advertised_brokers, partition_view
+from millstream.broker.request_context import RequestContext
+from millstream.errors import InvalidRequest, InvalidTopic, KafkaError, UnknownTopicOrPartition
+from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
+from millstream.metadata.topic_names import check_topic_name, is_internal
+from millstream.model import BrokerId
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from millstream.security.acl import Resource, ResourceType
+from millstream.security.authorizer import ALLOW_ALL, Requester, authorized_operations
+
+API = ApiSpec(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=range(1))
+
+
+def handle(
+    request: DescribeTopicPartitionsRequest, context: RequestContext
+) -> DescribeTopicPartitionsResponse:
+    """Raises InvalidRequest for a cursor that cannot be one."""
+    image = context.node.metadata.image
+    start = request.cursor or Cursor()
+    if start.partition_index < 0:
+        raise InvalidRequest(f"A cursor cannot stand at partition {start.partition_index}")
+    limit_max = context.node.config.max_request_partition_size_limit
+    room = max(1, min(request.response_partition_limit, limit_max))
+    reachable = frozenset(b.id for b in advertised_brokers(image, context.listener_name))
+    response = DescribeTopicPartitionsResponse()
+    for name in _names(request, image, start.topic_name):
+        topic = image.topic(name)
+        first = start.partition_index if name == start.topic_name else 0
+        if topic is not None and room == 0:
+            response.next_cursor = Cursor(topic_name=name, partition_index=first)
+            break
+        described = _refusal(name) if topic is None else _described(topic)
+        described.topic_authorized_operations = _operations(name, context)
+        response.topics.append(described)
+        if topic is None:
+            continue
+        page = topic.partitions[first : first + room]
+        described.partitions = [_partition(p, reachable, image) for p in page]
+        room -= len(page)
+        if first + len(page) < len(topic.partitions):
+            response.next_cursor = Cursor(topic_name=name, partition_index=first + len(page))
+            break
+    return response
+
+
+def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage, start: str) -> list[str]:
+    """What is asked for from the cursor on. A cursor past a topic that is gone goes on with the next."""
+    asked = {topic.name for topic in request.topics} or set(image.topics.by_name)
+    return sorted(name for name in asked if name >= start)
+
+
+def _refusal(name: str) -> DescribeTopicPartitionsResponseTopic:
+    error: type[KafkaError] = UnknownTopicOrPartition
+    try:
+        check_topic_name(name)
+    except InvalidTopic:
+        error = InvalidTopic
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=error.code, name=name, is_internal=is_internal(name)
+    )
+
+
+def _described(topic: TopicImage) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name, topic_id=topic.topic_id, is_internal=is_internal(topic.name)
+    )
+
+
+def _partition(
+    partition: PartitionImage, reachable: frozenset[BrokerId], image: MetadataImage
+) -> DescribeTopicPartitionsResponsePartition:
+    view = partition_view(partition, reachable, image)
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=view.error_code,
+        partition_index=partition.partition,
+        leader_id=view.leader_id,
+        leader_epoch=view.leader_epoch,
+        replica_nodes=list(view.replicas),
+        isr_nodes=list(view.isr),
+        eligible_leader_replicas=list(partition.eligible_leader_replicas),
+        last_known_elr=list(partition.last_known_eligible_leader_replicas),
+        offline_replicas=list(view.offline),
+    )
+
+
+def _operations(name: str, context: RequestContext) -> int:
+    requester = Requester(context.connection.principal, context.client_host)
+    return authorized_operations(ALLOW_ALL, requester, Resource(ResourceType.TOPIC, name))

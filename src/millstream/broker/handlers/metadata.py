@@ -1,0 +1,192 @@
+"""Metadata: the brokers, the controller and the partitions of topics, all of them or the named ones.
+
+Versions 0-13. No list of topics (an empty one in version 0) means all. 4+ may forbid the creation of unknown topics, which is
+also up to `auto.create.topics.enable`; here a topic that is created is in the answer. 8+ tells on request which operations are
+allowed, for the cluster in 8-10 only. 10+ gives topic ids, 12+ finds topics by them (UNKNOWN_TOPIC_ID). 13+ has a top-level error.
+A partition without a leader that this listener's clients can reach is LEADER_NOT_AVAILABLE, or LISTENER_NOT_FOUND when the
+leader lacks the listener (6+). 5+ lists offline replicas; version 0 leaves them out of the replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.auto_creation import create_missing_topics
+from millstream.broker.cluster_view import (
+    PartitionView,
+    advertised_brokers,
+    any_broker_for_controller,
+    partition_view,
+)
+from millstream.broker.request_context import RequestContext
+from millstream.errors import (
+    InvalidRequest,
+    InvalidTopic,
+    LeaderNotAvailable,
+    ListenerNotFound,
+    ReplicaNotAvailable,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+)
+from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
+from millstream.metadata.topic_names import check_topic_name, is_internal
+from millstream.model import ZERO_UUID, BrokerId
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
+from millstream.security.authorizer import ALLOW_ALL, Requester, authorized_operations
+
+API = ApiSpec(ApiKey.METADATA, versions=range(14))
+
+_KNOWS_LISTENER_NOT_FOUND: Final = 6
+_FINDS_TOPICS_BY_ID: Final = 12
+
+
+def handle(
+    request: MetadataRequest, context: RequestContext
+) -> MetadataResponse | Awaitable[MetadataResponse]:
+    """At once, unless a topic has to be created. Raises InvalidRequest for an entry without name and usable id."""
+    for topic in request.topics or ():
+        _check_entry(topic, context.version)
+    missing = _to_create(request, context)
+    return (
+        _answer_after_creation(request, missing, context) if missing else _answer(request, context)
+    )
+
+
+async def _answer_after_creation(
+    request: MetadataRequest, missing: Sequence[str], context: RequestContext
+) -> MetadataResponse:
+    await create_missing_topics(context.node, missing)
+    return _answer(request, context)
+
+
+def _check_entry(topic: MetadataRequestTopic, version: int) -> None:
+    if topic.topic_id != ZERO_UUID and version < _FINDS_TOPICS_BY_ID:
+        raise InvalidRequest(f"Topics can be found by id from version {_FINDS_TOPICS_BY_ID} on")
+    if topic.name is None and topic.topic_id == ZERO_UUID:
+        raise InvalidRequest("A topic needs a name or an id")
+
+
+def _to_create(request: MetadataRequest, context: RequestContext) -> list[str]:
+    if not (request.topics and request.allow_auto_topic_creation):
+        return []
+    if not context.node.config.auto_create_topics_enable:
+        return []
+    image = context.node.metadata.image
+    names = [topic.name for topic in request.topics if topic.topic_id == ZERO_UUID]
+    return [
+        name for name in names if name is not None and name not in image.topics and _is_legal(name)
+    ]
+
+
+def _answer(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+    node = context.node
+    image = node.metadata.image
+    brokers = advertised_brokers(image, context.listener_name)
+    response = MetadataResponse(
+        cluster_id=node.identity.cluster_id,
+        controller_id=any_broker_for_controller(image, node.identity.node_id),
+        brokers=[
+            MetadataResponseBroker(node_id=b.id, host=b.host, port=b.port, rack=b.rack)
+            for b in brokers
+        ],
+        topics=_topics(request, image, frozenset(b.id for b in brokers), context.version),
+    )
+    requester = Requester(context.connection.principal, context.client_host)
+    if request.include_cluster_authorized_operations:
+        cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
+        response.cluster_authorized_operations = authorized_operations(
+            ALLOW_ALL, requester, cluster
+        )
+    if request.include_topic_authorized_operations:
+        for topic in response.topics:
+            if topic.error_code == 0:
+                resource = Resource(ResourceType.TOPIC, topic.name or "")
+                topic.topic_authorized_operations = authorized_operations(
+                    ALLOW_ALL, requester, resource
+                )
+    return response
+
+
+def _topics(
+    request: MetadataRequest, image: MetadataImage, reachable: frozenset[BrokerId], version: int
+) -> list[MetadataResponseTopic]:
+    if request.topics is None or (version == 0 and not request.topics):
+        return [_described(topic, image, reachable, version) for topic in image.topics]
+    asked = {(topic.name, topic.topic_id): topic for topic in request.topics}
+    return [_asked(topic, image, reachable, version) for topic in asked.values()]
+
+
+def _asked(
+    asked: MetadataRequestTopic, image: MetadataImage, reachable: frozenset[BrokerId], version: int
+) -> MetadataResponseTopic:
+    """By id when there is one; a name beside it does not count."""
+    if asked.topic_id != ZERO_UUID:
+        topic = image.topic_by_id(asked.topic_id)
+        if topic is None:
+            return MetadataResponseTopic(
+                error_code=UnknownTopicId.code, name=None, topic_id=asked.topic_id
+            )
+        return _described(topic, image, reachable, version)
+    name = asked.name or ""
+    topic = image.topic(name)
+    if topic is not None:
+        return _described(topic, image, reachable, version)
+    error = UnknownTopicOrPartition if _is_legal(name) else InvalidTopic
+    return MetadataResponseTopic(error_code=error.code, name=name, is_internal=is_internal(name))
+
+
+def _described(
+    topic: TopicImage, image: MetadataImage, reachable: frozenset[BrokerId], version: int
+) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=is_internal(topic.name),
+        partitions=[_partition(p, image, reachable, version) for p in topic.partitions],
+    )
+
+
+def _partition(
+    partition: PartitionImage, image: MetadataImage, reachable: frozenset[BrokerId], version: int
+) -> MetadataResponsePartition:
+    view = partition_view(partition, reachable, image)
+    replicas, isr = view.replicas, view.isr
+    if version == 0:
+        replicas = [replica for replica in replicas if replica in reachable]
+        isr = [replica for replica in isr if replica in reachable]
+    return MetadataResponsePartition(
+        error_code=_error_code(view, version),
+        partition_index=partition.partition,
+        leader_id=view.leader_id,
+        leader_epoch=view.leader_epoch,
+        replica_nodes=list(replicas),
+        isr_nodes=list(isr),
+        offline_replicas=list(view.offline),
+    )
+
+
+def _error_code(view: PartitionView, version: int) -> int:
+    if version < _KNOWS_LISTENER_NOT_FOUND and view.error_code == ListenerNotFound.code:
+        return LeaderNotAvailable.code
+    if version == 0 and view.error_code == 0 and view.offline:
+        return ReplicaNotAvailable.code
+    return view.error_code
+
+
+def _is_legal(name: str) -> bool:
+    try:
+        check_topic_name(name)
+    except InvalidTopic:
+        return False
+    return True
