@@ -1,5 +1,6 @@
 """Clients for asyncio: Producer, Consumer, Admin. `millstream.clients.blocking` has the same for plain code."""
 
+from millstream.clients.admin import Admin, NewTopic
 from millstream.clients.consumer import ArrowRecords, Consumer
 from millstream.clients.core.values import (
     ConsumerGroupMetadata,
@@ -15,12 +16,14 @@ from millstream.clients.range_reader import RangeReader
 from millstream.model import TopicPartition
 
 __all__ = [
+    "Admin",
     "ArrowRecords",
     "BatchDelivery",
     "Consumer",
     "ConsumerGroupMetadata",
     "ConsumerRecord",
     "Delivery",
+    "NewTopic",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "Producer",

@@ -183,7 +183,7 @@ class Cluster:
         self, key: ApiKey, request: Message, response_type: type[AnyResponse]
     ) -> AnyResponse:
         """From whichever broker answers."""
-        connection = await self._any_connection()
+        connection = await self.any_connection()
         return await connection.request(key, request, response_type)
 
     async def connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection:
@@ -202,7 +202,7 @@ class Cluster:
         known = self._coordinators.get((key, kind))
         if known is not None and known in self.picture.nodes:
             return known
-        connection = await self._any_connection()
+        connection = await self.any_connection()
         response = await connection.request(
             ApiKey.FIND_COORDINATOR,
             _find(key, kind, connection.versions.choose(ApiKey.FIND_COORDINATOR)),
@@ -288,7 +288,7 @@ class Cluster:
         self._metadata_changed.set()
         self._metadata_observer()
 
-    async def _any_connection(self) -> Connection:
+    async def any_connection(self) -> Connection:
         """An open one with the least to do, else the first broker that can be reached."""
         usable = [
             connection
