@@ -1,0 +1,113 @@
+"""Options of `spark.readStream.format("millstream")`: from strings to values, every mistake named.
+
+Names are those of Spark's own Kafka connector where it has one, so that a job changes its format and little else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from millstream.errors import ConfigError
+from millstream.model import Offset, TopicPartition
+from millstream.spark.offsets import partition_offsets
+
+StartingOffsets = Literal["earliest", "latest"] | Mapping[TopicPartition, Offset]
+
+EARLIEST: Final = Offset(-2)
+LATEST: Final = Offset(-1)
+"""Allowed for single partitions in startingOffsets, as in Spark's Kafka connector."""
+
+_ALIASES: Final = {
+    "kafka.bootstrap.servers": "bootstrap.servers",
+    "bootstrap_servers": "bootstrap.servers",
+    "maxoffsetspertrigger": "maxrecordspertrigger",
+}
+_KNOWN: Final = (
+    "bootstrap.servers", "subscribe", "startingoffsets", "maxrecordspertrigger", "polltimeoutms",
+    "includeheaders", "failondataloss", "copartition",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """`copartition`: one Spark partition reads the same partition number of every topic, for joins of topics.
+
+    `poll_timeout_ms`: how long planning waits for a first new record before it reports that there is none.
+    """
+
+    bootstrap_servers: str
+    topics: tuple[str, ...]
+    starting_offsets: StartingOffsets = "latest"
+    records_per_trigger_max: int | None = None
+    poll_timeout_ms: int = 500
+    include_headers: bool = False
+    fail_on_data_loss: bool = True
+    copartition: bool = False
+
+
+def parse_source_options(options: Mapping[str, str]) -> SourceOptions:
+    """Raises ConfigError for a missing, unknown or malformed option, naming what to write instead."""
+    given: dict[str, str] = {}
+    for name, value in options.items():
+        key = _ALIASES.get(name.lower(), name.lower())
+        if key not in _KNOWN:
+            raise ConfigError(
+                f"unknown option {name!r} of format millstream; known are {', '.join(_KNOWN)}"
+            )
+        given[key] = value
+    topics = tuple(
+        dict.fromkeys(t.strip() for t in given.get("subscribe", "").split(",") if t.strip())
+    )
+    if not topics:
+        raise ConfigError('format millstream needs topics: .option("subscribe", "orders,payments")')
+    if not given.get("bootstrap.servers"):
+        raise ConfigError(
+            'format millstream needs a broker: .option("bootstrap.servers", "localhost:9092")'
+        )
+    limit = given.get("maxrecordspertrigger")
+    return SourceOptions(
+        bootstrap_servers=given["bootstrap.servers"],
+        topics=topics,
+        starting_offsets=_starting_offsets(given.get("startingoffsets", "latest")),
+        records_per_trigger_max=None
+        if limit is None
+        else _number("maxRecordsPerTrigger", limit, 1),
+        poll_timeout_ms=_number("pollTimeoutMs", given.get("polltimeoutms", "500"), 0),
+        include_headers=_flag("includeHeaders", given.get("includeheaders", "false")),
+        fail_on_data_loss=_flag("failOnDataLoss", given.get("failondataloss", "true")),
+        copartition=_flag("copartition", given.get("copartition", "false")),
+    )
+
+
+def _starting_offsets(text: str) -> StartingOffsets:
+    match text.strip().lower():
+        case "earliest":
+            return "earliest"
+        case "latest":
+            return "latest"
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f'startingOffsets is "earliest", "latest" or JSON like {{"topic": {{"0": 12}}}}, not {text!r}'
+        ) from error
+    return partition_offsets(document)
+
+
+def _number(name: str, text: str, lowest: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = lowest - 1
+    if number < lowest:
+        raise ConfigError(f"{name} must be a whole number of at least {lowest}, not {text!r}")
+    return number
+
+
+def _flag(name: str, text: str) -> bool:
+    if text.lower() not in {"true", "false"}:
+        raise ConfigError(f"{name} must be true or false, not {text!r}")
+    return text.lower() == "true"

@@ -1,0 +1,72 @@
+"""Options of the streaming source: what is understood, and what a mistake is answered with."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.errors import ConfigError
+from millstream.model import TopicPartition
+from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions, parse_source_options
+
+NEEDED = {"bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+
+
+def test_defaults() -> None:
+    assert parse_source_options(NEEDED) == SourceOptions(
+        bootstrap_servers="localhost:9092",
+        topics=("orders",),
+        starting_offsets="latest",
+        records_per_trigger_max=None,
+        poll_timeout_ms=500,
+        include_headers=False,
+        fail_on_data_loss=True,
+        copartition=False,
+    )
+
+
+def test_names_of_sparks_own_connector_are_understood() -> None:
+    options = parse_source_options(
+        {
+            "kafka.bootstrap.servers": "b:1",
+            "subscribe": " a, b,a ",
+            "startingOffsets": "EARLIEST",
+            "maxOffsetsPerTrigger": "10",
+            "includeHeaders": "true",
+            "failOnDataLoss": "False",
+        }
+    )
+    assert (options.bootstrap_servers, options.topics) == ("b:1", ("a", "b"))
+    assert (options.starting_offsets, options.records_per_trigger_max) == ("earliest", 10)
+    assert (options.include_headers, options.fail_on_data_loss) == (True, False)
+
+
+def test_offsets_by_partition() -> None:
+    options = parse_source_options(
+        {**NEEDED, "startingOffsets": '{"orders": {"0": 12, "1": -1, "2": -2}}'}
+    )
+    assert options.starting_offsets == {
+        TopicPartition("orders", 0): 12,
+        TopicPartition("orders", 1): LATEST,
+        TopicPartition("orders", 2): EARLIEST,
+    }
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"subscribe": " , "}, "needs topics"),
+        ({"bootstrap.servers": ""}, "needs a broker"),
+        ({"startingOffset": "earliest"}, "unknown option 'startingOffset'.*startingoffsets"),
+        ({"startingOffsets": "first"}, '"earliest", "latest" or JSON'),
+        ({"startingOffsets": '{"orders": [1]}'}, "offsets must look like"),
+        (
+            {"maxRecordsPerTrigger": "0"},
+            "maxRecordsPerTrigger must be a whole number of at least 1",
+        ),
+        ({"pollTimeoutMs": "soon"}, "pollTimeoutMs must be a whole number"),
+        ({"includeHeaders": "yes"}, "includeHeaders must be true or false"),
+    ],
+)
+def test_every_mistake_is_named(changed: dict[str, str], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        parse_source_options(NEEDED | changed)
