@@ -5,6 +5,7 @@ from __future__ import annotations
 from millstream.streams.config import StreamsConfig
 from millstream.streams.dsl import (
     KGroupedStream,
+    KGroupedTable,
     KStream,
     KTable,
     StreamsBuilder,
@@ -19,6 +20,7 @@ from millstream.streams.windows import TimeWindows, UnlimitedWindows
 __all__ = [
     "EmitStrategy",
     "KGroupedStream",
+    "KGroupedTable",
     "KStream",
     "KTable",
     "Materialized",

@@ -9,6 +9,7 @@ from streams.spec_functions import Unsupported
 
 from millstream.streams import (
     EmitStrategy,
+    KGroupedTable,
     KStream,
     KTable,
     Materialized,
@@ -252,8 +253,14 @@ class SpecTopology:
     def _left_join(self, op: dict, stream):
         return self._joined(op, stream, "left_join")
 
+    def _outer_join(self, op: dict, stream):
+        return self._joined(op, stream, "outer_join")
+
     def _joined(self, op: dict, stream, method: str):
         other = self._results[op["other"]]
+        if isinstance(stream, KTable) and isinstance(other, KTable):
+            options = self._table_options(op, stream)
+            return getattr(stream, method)(other, fn.joiner(op["fn"]), **options)
         if not isinstance(stream, KStream) or not isinstance(other, KTable):
             raise Unsupported(f"{method} of {type(stream).__name__} and {type(other).__name__}")
         joined = dict(op.get("joined", {}))
@@ -271,9 +278,10 @@ class SpecTopology:
         )
 
     def _group_by(self, op: dict, stream):
-        if isinstance(stream, KTable):
-            raise Unsupported("group_by of a table")
         options = given(op.get("grouped", {}), key=serde, value=serde, name=as_is)
+        if isinstance(stream, KTable):
+            key, value = fn.key_selector(op["key_fn"]), fn.value_mapper(op["value_fn"])
+            return stream.group_by(lambda k, v: (key(k, v), value(v)), **options)
         return stream.group_by(fn.key_selector(op["fn"]), **options)
 
     def _windowed_by(self, op: dict, grouped):
@@ -286,11 +294,26 @@ class SpecTopology:
         return grouped.count(name=op.get("name"), materialized=materialized(op))
 
     def _reduce(self, op: dict, grouped):
+        if isinstance(grouped, KGroupedTable):
+            return grouped.reduce(
+                fn.reducer(op["add"]),
+                fn.reducer(op["sub"]),
+                name=op.get("name"),
+                materialized=materialized(op),
+            )
         return grouped.reduce(
             fn.reducer(op["fn"]), name=op.get("name"), materialized=materialized(op)
         )
 
     def _aggregate(self, op: dict, grouped):
+        if isinstance(grouped, KGroupedTable):
+            return grouped.aggregate(
+                fn.initializer(op["init"]),
+                fn.aggregator(op["add"]),
+                fn.aggregator(op["sub"]),
+                name=op.get("name"),
+                materialized=materialized(op),
+            )
         return grouped.aggregate(
             fn.initializer(op["init"]),
             fn.aggregator(op["fn"]),

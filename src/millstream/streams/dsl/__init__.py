@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from millstream.streams.dsl.builder import StreamsBuilder
 from millstream.streams.dsl.grouped import KGroupedStream
+from millstream.streams.dsl.grouped_table import KGroupedTable
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.windowed import TimeWindowedKStream
 
 __all__ = [
     "KGroupedStream",
+    "KGroupedTable",
     "KStream",
     "KTable",
     "StreamsBuilder",

@@ -92,7 +92,7 @@ class SinkGraphNode(GraphNode):
 
 @dataclass(eq=False, slots=True)
 class RepartitionGraphNode(GraphNode):
-    """Null-key filter, sink, internal topic and source; named after the source."""
+    """Null-key filter (if it has a name), sink, internal topic and source; named after the source."""
 
     topic: str = ""
     filter_name: str = ""
@@ -105,9 +105,12 @@ class RepartitionGraphNode(GraphNode):
         assert self.sink is not None, "a repartition node is built with its sink"
         assert self.source is not None, "a repartition node is built with its source"
         topology.add_internal_topic(self.topic, self.partitions)
-        keep = NullKeyFilter(self.keep_null_keys)
-        topology.add_processor(ProcessorNode(self.filter_name, keep, self.parent_names()))
-        topology.add_sink(replace(self.sink, parents=(self.filter_name,)))
+        parents = self.parent_names()
+        if self.filter_name:
+            keep = NullKeyFilter(self.keep_null_keys)
+            topology.add_processor(ProcessorNode(self.filter_name, keep, parents))
+            parents = (self.filter_name,)
+        topology.add_sink(replace(self.sink, parents=parents))
         topology.add_source(self.source)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
@@ -14,15 +14,20 @@ from millstream.streams.dsl.table_definitions import (
     MapValuesDefinition,
     TableDefinition,
 )
+from millstream.streams.dsl.table_join import TableJoinOptions, join_tables
 from millstream.streams.options import Materialized
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreSpec
 from millstream.streams.topology import operators as ops
 
+if TYPE_CHECKING:
+    from millstream.streams.dsl.grouped_table import KGroupedTable
+
 K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+VO = TypeVar("VO")
 
 
 class KTable(Generic[K, V]):
@@ -132,6 +137,69 @@ class KTable(Generic[K, V]):
             self._graph, node, key=self.key, value=self.value, sources=self.sources
         )
         return stream if mapper is None else stream.select_key(mapper)
+
+    def group_by(
+        self,
+        mapper: Callable[[K, V], tuple[K2, V2]],
+        *,
+        key: Serde[K2] | None = None,
+        value: Serde[V2] | None = None,
+        name: str | None = None,
+    ) -> KGroupedTable[K2, V2]:
+        """Group rows by mapper(key, value) = (new key, new value); updates move rows between groups."""
+        from millstream.streams.dsl.grouped_table import KGroupedTable, TableGrouping
+
+        check_arity("group_by", "mapper", mapper, "key", "value")
+        self.definition.enable_old_values(force=True)
+        node = ProcessorGraphNode(
+            self._graph.names.name_or_generate(name, "KTABLE-SELECT-"),
+            operator=lambda: ops.TableRegroup(mapper),
+        )
+        self._graph.add(node, self._node)
+        return KGroupedTable(self._graph, node, TableGrouping(key, value, name))
+
+    def join(
+        self,
+        other: KTable[K, VO],
+        joiner: Callable[[V, VO], V2],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V2]:
+        """Rows that both tables have, as joiner(value, other value) (S27)."""
+        options = TableJoinOptions("join", joiner, (False, False), name, materialized)
+        return self._join(other, options)
+
+    def left_join(
+        self,
+        other: KTable[K, VO],
+        joiner: Callable[[V, VO | None], V2],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V2]:
+        """All rows of this table; the joiner gets None where the other has none."""
+        options = TableJoinOptions("left_join", joiner, (True, False), name, materialized)
+        return self._join(other, options)
+
+    def outer_join(
+        self,
+        other: KTable[K, VO],
+        joiner: Callable[[V | None, VO | None], V2],
+        *,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V2]:
+        """Rows of both tables; the joiner gets None where one side has none."""
+        options = TableJoinOptions("outer_join", joiner, (True, True), name, materialized)
+        return self._join(other, options)
+
+    def _join(
+        self,
+        other: KTable[K, Any],  # Any: checked by the calling method's signature
+        options: TableJoinOptions,
+    ) -> KTable[K, Any]:  # Any: the same
+        return join_tables(self._graph, (self, self._node), (other, other._node), options, KTable)
 
     def _store(
         self,

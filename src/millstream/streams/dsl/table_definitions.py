@@ -11,10 +11,13 @@ from typing import Protocol
 from millstream.streams.topology import StoreSpec
 from millstream.streams.topology.operators import (
     FilterView,
+    JoinView,
     MapValuesView,
     OperatorSpec,
     StoreView,
     TableFilter,
+    TableJoin,
+    TableJoinMerge,
     TableMapValues,
     TableSource,
     TableView,
@@ -155,6 +158,57 @@ class MapValuesDefinition:
         return () if self._store is None else (self._store,)
 
 
+class JoinDefinition:
+    """The result of a table-table join. `kinds`: whether left and right rows need no partner."""
+
+    def __init__(
+        self,
+        sides: tuple[TableDefinition, TableDefinition],
+        joiner: UserFunction,
+        kinds: tuple[bool, bool],
+        store: StoreSpec | None,
+    ) -> None:
+        self._left, self._right = sides
+        self._joiner = joiner
+        self._left_outer, self._right_outer = kinds
+        self._store = store
+        self._send_old_values = False
+        if self._left_outer:
+            self._left.enable_old_values(force=True)
+        if self._right_outer:
+            self._right.enable_old_values(force=True)
+
+    def view(self) -> TableView:
+        if self._store is not None:
+            return StoreView(self._store.name)
+        sides = self._left.view(), self._right.view()
+        return JoinView(*sides, self._joiner, self._left_outer, self._right_outer)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        enabled = self._left.enable_old_values(force=force)
+        if enabled and self._right.enable_old_values(force=force):
+            self._send_old_values = True
+        return self._send_old_values
+
+    def side(self, *, left: bool) -> OperatorSpec:
+        """The operator of one side, which reads the other side's rows."""
+        kinds = (self._left_outer, self._right_outer)
+        keeps_this, keeps_other = kinds if left else kinds[::-1]
+        view = (self._right if left else self._left).view()
+        return TableJoin(view, self._joiner, left, keeps_this, keeps_other, self._send_old_values)
+
+    def operator(self) -> OperatorSpec:
+        store = None if self._store is None else self._store.name
+        return TableJoinMerge(store, self._send_old_values)
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return () if self._store is None else (self._store,)
+
+
 def store_names(view: TableView) -> tuple[str, ...]:
     """Stores that a reader of the view must be connected with."""
-    return (view.store,) if isinstance(view, StoreView) else store_names(view.parent)
+    if isinstance(view, StoreView):
+        return (view.store,)
+    if isinstance(view, JoinView):
+        return store_names(view.left) + store_names(view.right)
+    return store_names(view.parent)

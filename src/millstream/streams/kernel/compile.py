@@ -8,9 +8,18 @@ from typing import Any
 from millstream.errors import ConfigError
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import StreamsError
-from millstream.streams.kernel import aggregates, joins, stateless, tables, window_aggregates
+from millstream.streams.kernel import (
+    aggregates,
+    joins,
+    stateless,
+    table_aggregates,
+    table_joins,
+    tables,
+    window_aggregates,
+)
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.serdes.change import changes
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.window import WindowStore
@@ -28,6 +37,7 @@ _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes it
     ops.FlatMapValues: stateless.FlatMapValues,
     ops.Peek: stateless.Peek,
     ops.Branch: stateless.Branch,
+    ops.TableRegroup: table_aggregates.TableRegroup,
 }
 _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
     ops.StreamAggregate: aggregates.StreamAggregate,
@@ -37,6 +47,9 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
     ops.TableSource: tables.TableSource,
     ops.TableFilter: tables.TableFilter,
     ops.TableMapValues: tables.TableMapValues,
+    ops.TableAggregate: table_aggregates.TableAggregate,
+    ops.TableReduce: table_aggregates.TableReduce,
+    ops.TableJoinMerge: table_joins.TableJoinMerge,
 }
 
 
@@ -61,6 +74,9 @@ def make_operator(
     if isinstance(spec, ops.StreamTableJoin):
         tables_only = {n: s for n, s in stores.items() if not isinstance(s, KeyValueStore)}
         return joins.StreamTableJoin(context, spec, joins.table_lookup(spec.view, tables_only))
+    if isinstance(spec, ops.TableJoin):
+        tables_only = {n: s for n, s in stores.items() if not isinstance(s, KeyValueStore)}
+        return table_joins.TableJoin(context, spec, joins.table_lookup(spec.view, tables_only))
     raise AssertionError(f"no operator for {spec}")
 
 
@@ -84,7 +100,8 @@ def source_serdes(
     config: StreamsConfig,
 ) -> tuple[Serde[Any], Serde[Any]]:  # Any: serdes of any type
     """The serdes of a source or sink."""
+    value = resolve(node.value, config.default_value, f"the value of {node.name}")
     return (
         resolve(node.key, config.default_key, f"the key of {node.name}"),
-        resolve(node.value, config.default_value, f"the value of {node.name}"),
+        changes(value) if node.changes else value,
     )

@@ -1,4 +1,4 @@
-"""Stream-table joins: the stream drives, the table is looked up."""
+"""Reading tables, and stream-table joins: the stream drives, the table is looked up."""
 
 from __future__ import annotations
 
@@ -13,51 +13,73 @@ from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 
 Stores = Mapping[str, TimestampedKeyValueStore | WindowStore]
-Lookup = Callable[[object], object]
-"""key → the table's value, None where it has no row."""
+Row = tuple[object, int]
+Lookup = Callable[[object], Row | None]
+"""key → (value, timestamp) of the table's row, None where it has none."""
 
 
 def table_lookup(view: ops.TableView, stores: Stores) -> Lookup:
     """A function that reads a table, through its operators where it has no store of its own."""
-    if isinstance(view, ops.StoreView):
-        return _store_lookup(stores[view.store])
-    parent = table_lookup(view.parent, stores)
-    if isinstance(view, ops.FilterView):
-        predicate, negate = view.predicate, view.negate
+    match view:
+        case ops.StoreView():
+            return _store_lookup(stores[view.store])
+        case ops.FilterView():
+            return _filtered(table_lookup(view.parent, stores), view)
+        case ops.MapValuesView():
+            return _mapped(table_lookup(view.parent, stores), view)
+        case ops.JoinView():
+            return _joined(table_lookup(view.left, stores), table_lookup(view.right, stores), view)
 
-        def filtered(key: object) -> object:
-            value = parent(key)
-            keep = value is not None and bool(predicate(key, value)) is not negate
-            return value if keep else None
 
-        return filtered
+def _filtered(parent: Lookup, view: ops.FilterView) -> Lookup:
+    predicate, negate = view.predicate, view.negate
+
+    def lookup(key: object) -> Row | None:
+        row = parent(key)
+        keep = row is not None and bool(predicate(key, row[0])) is not negate
+        return row if keep else None
+
+    return lookup
+
+
+def _mapped(parent: Lookup, view: ops.MapValuesView) -> Lookup:
     mapper, with_key = view.mapper, view.with_key
 
-    def mapped(key: object) -> object:
-        value = parent(key)
-        if value is None:
+    def lookup(key: object) -> Row | None:
+        row = parent(key)
+        if row is None:
             return None
-        return mapper(key, value) if with_key else mapper(value)
+        value = mapper(key, row[0]) if with_key else mapper(row[0])
+        return None if value is None else (value, row[1])
 
-    return mapped
+    return lookup
+
+
+def _joined(left: Lookup, right: Lookup, view: ops.JoinView) -> Lookup:
+    joiner = view.joiner
+
+    def lookup(key: object) -> Row | None:
+        one, other = left(key), right(key)
+        if one is None and (other is None or not view.right_outer):
+            return None
+        if other is None and not view.left_outer:
+            return None
+        value = joiner(None if one is None else one[0], None if other is None else other[0])
+        newest = max(-1 if one is None else one[1], -1 if other is None else other[1])
+        return None if value is None else (value, newest)
+
+    return lookup
 
 
 def _store_lookup(store: TimestampedKeyValueStore | WindowStore) -> Lookup:
     if isinstance(store, WindowStore):
 
-        def windowed(key: object) -> object:
+        def windowed(key: object) -> Row | None:
             assert isinstance(key, Windowed), "a windowed table is read by windowed keys"
-            row = store.get(key.key, key.start_ms)
-            return None if row is None else row[0]
+            return store.get(key.key, key.start_ms)
 
         return windowed
-    get = store.get
-
-    def plain(key: object) -> object:
-        row = get(key)
-        return None if row is None else row[0]
-
-    return plain
+    return store.get
 
 
 class StreamTableJoin(Operator):
@@ -74,11 +96,11 @@ class StreamTableJoin(Operator):
     def process(self, batch: Batch) -> Batch:
         batch, table_keys = self._joinable(batch)
         lookup = self._lookup
-        rights = [None if key is None else lookup(key) for key in table_keys]
-        if not self._left and None in rights:
-            mask = [right is not None for right in rights]
-            batch = batch.where(mask)
-            rights = [right for right in rights if right is not None]
+        rows = [None if key is None else lookup(key) for key in table_keys]
+        if not self._left and None in rows:
+            batch = batch.where([row is not None for row in rows])
+            rows = [row for row in rows if row is not None]
+        rights = [None if row is None else row[0] for row in rows]
         if self._with_key:
             return batch.with_values(list(map(self._joiner, batch.keys, batch.values, rights)))
         return batch.with_values(list(map(self._joiner, batch.values, rights)))

@@ -22,6 +22,8 @@ class SourceNode:
     value: Serde[Any] | None = None  # Any: a source of any type
     timestamps: TimestampExtractor | None = None
     reset: OffsetReset | None = None
+    changes: bool = False
+    """Values are changes of table rows, old and new together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class SinkNode:
     key: Serde[Any] | None = None  # Any: a sink of any type
     value: Serde[Any] | None = None  # Any: a sink of any type
     partitioner: Partitioner | None = None
+    changes: bool = False
+    """Values are changes of table rows, old and new together."""
 
 
 Node = SourceNode | ProcessorNode | SinkNode

@@ -179,7 +179,18 @@ class MapValuesView:
     with_key: bool
 
 
-TableView = StoreView | FilterView | MapValuesView
+@dataclass(frozen=True, slots=True)
+class JoinView:
+    """A joined table without a store: both sides are read and joined."""
+
+    left: TableView
+    right: TableView
+    joiner: UserFunction
+    left_outer: bool
+    right_outer: bool
+
+
+TableView = StoreView | FilterView | MapValuesView | JoinView
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +205,55 @@ class StreamTableJoin(OperatorSpec):
     with_key: bool = False
     left: bool = False
     key_mapper: UserFunction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableJoin(OperatorSpec):
+    """One side of a table-table join: changes of this side meet the rows of the other.
+
+    `joiner(left, right)` is called in the order of the join, whichever side this is. `keeps_this`: a row of
+    this side needs no partner; `keeps_other`: a row of the other side needs none.
+    """
+
+    view: TableView
+    joiner: UserFunction
+    is_left: bool
+    keeps_this: bool = False
+    keeps_other: bool = False
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableJoinMerge(OperatorSpec):
+    """Where the two sides of a table-table join meet; holds the result's store, if it has one."""
+
+    store: str | None = None
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableRegroup(OperatorSpec):
+    """KTable.groupBy: (key, value) → (new key, new value), for the old and the new row (S25)."""
+
+    mapper: UserFunction
+
+
+@dataclass(frozen=True, slots=True)
+class TableAggregate(OperatorSpec):
+    """KGroupedTable aggregate: adder and subtractor are called with (key, value, aggregate)."""
+
+    store: str
+    initializer: UserFunction
+    adder: UserFunction
+    subtractor: UserFunction
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableReduce(OperatorSpec):
+    """KGroupedTable reduce: adder and subtractor are called with (aggregate, value)."""
+
+    store: str
+    adder: UserFunction
+    subtractor: UserFunction
+    send_old_values: bool = False

@@ -125,13 +125,16 @@ class Topology:
         )
 
     def copartition_groups(self, application_id: str) -> tuple[frozenset[str], ...]:
-        """Sets of topics that must have the same number of partitions (S11)."""
-        return tuple(
-            frozenset(
+        """Sets of topics that must have the same number of partitions, closed by shared topics (S11)."""
+        groups: list[frozenset[str]] = []
+        for sources in self.copartitioned_sources:
+            topics = frozenset(
                 self.decorated(topic, application_id)
                 for name in sources
                 if isinstance(node := self.nodes[name], SourceNode)
                 for topic in node.topics
             )
-            for sources in self.copartitioned_sources
-        )
+            shared = [group for group in groups if not group.isdisjoint(topics)]
+            groups = [group for group in groups if group.isdisjoint(topics)]
+            groups.append(topics.union(*shared))
+        return tuple(groups)

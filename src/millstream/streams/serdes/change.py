@@ -1,0 +1,68 @@
+"""Changes of table rows on their way through a repartition topic, in Kafka Streams' bytes (KIP-904).
+
+The last byte says what is there: 1 a new value, 0 an old one, 2 both: varint length of the new value ++ new
+value ++ old value.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from millstream.streams.serdes.serde import Serde
+
+_OLD, _NEW, _BOTH = 0, 1, 2
+
+
+class Change(NamedTuple):
+    """The new and the old value of a row; None where there is none."""
+
+    new: object
+    old: object
+
+
+def changes(inner: Serde[Any]) -> Serde[Change]:  # Any: rows of any type
+    """The serde of changes of rows that `inner` writes."""
+    encode_value, decode_value = inner.encode, inner.decode
+
+    def encode(change: Change) -> bytes:
+        if change.old is None:
+            return encode_value(change.new) + bytes((_NEW,))
+        old = encode_value(change.old)
+        if change.new is None:
+            return old + bytes((_OLD,))
+        new = encode_value(change.new)
+        return _zigzag_varint(len(new)) + new + old + bytes((_BOTH,))
+
+    def decode(data: bytes) -> Change:
+        kind = data[-1]
+        if kind == _NEW:
+            return Change(decode_value(data[:-1]), None)
+        if kind == _OLD:
+            return Change(None, decode_value(data[:-1]))
+        if kind != _BOTH:
+            raise ValueError(f"a change ends in 0, 1 or 2, not in {kind}")
+        length, at = _read_zigzag_varint(data)
+        return Change(decode_value(data[at : at + length]), decode_value(data[at + length : -1]))
+
+    return Serde(f"change({inner.name})", encode, decode, inner.immutable)
+
+
+def _zigzag_varint(number: int) -> bytes:
+    rest = number << 1
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def _read_zigzag_varint(data: bytes) -> tuple[int, int]:
+    value = shift = at = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value >> 1, at
+        shift += 7
