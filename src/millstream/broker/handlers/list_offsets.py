@@ -44,6 +44,7 @@ _SINCE_VERSION: Final = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 _READ_COMMITTED: Final = 1
+_LEADER_EPOCH_VERSION: Final = 4
 _NOTHING_FOUND: Final = TimestampedOffset(-1, -1, -1)
 
 
@@ -93,7 +94,7 @@ def _answer(
         partition_index=asked.partition_index,
         offset=found.offset,
         timestamp=found.timestamp_ms,
-        leader_epoch=found.leader_epoch,
+        leader_epoch=found.leader_epoch if context.version >= _LEADER_EPOCH_VERSION else -1,
     )
 
 

@@ -1,0 +1,198 @@
+"""`millstream server` as a process: its ready line, its end, and what it says when it cannot start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+START_S = 20
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "millstream.cli.main", "server", *arguments]
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+    """A server that has said it is ready, and the fields of its ready line."""
+    process = subprocess.Popen(
+        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line.startswith("millstream ready "):
+        process.kill()
+        pytest.fail(f"no ready line but {line!r}:\n{process.communicate()[1]}")
+    try:
+        yield process, dict(field.split("=", 1) for field in line.split()[2:])
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def refused(*arguments: str) -> tuple[int, str]:
+    """Exit code and the last line on standard error of a server that does not start."""
+    done = subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=START_S, check=False
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done.returncode, done.stderr.strip().splitlines()[-1]
+
+
+def test_the_ready_line_names_what_scripts_need(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path / "d"), "--port", "0") as (process, fields):
+        assert list(fields) == ["bootstrap", "node", "cluster", "data", "pid"]
+        assert fields["node"] == "1"
+        assert fields["data"] == str(tmp_path / "d")
+        assert fields["pid"] == str(process.pid)
+        assert len(fields["cluster"]) == 22
+        host, _, port = fields["bootstrap"].rpartition(":")
+        socket.create_connection((host, int(port)), timeout=5).close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_a_clean_shutdown(tmp_path: Path, number: signal.Signals) -> None:
+    with running("--data", str(tmp_path), "--port", "0") as (process, _):
+        process.send_signal(number)
+        assert process.wait(10) == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    assert (tmp_path / "recovery-point-offset-checkpoint").read_text() == "0\n0\n"
+
+
+def test_the_same_cluster_comes_back_after_a_crash(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path), "--port", "0") as (process, first):
+        process.kill()
+        process.wait()
+    assert not (tmp_path / ".kafka_cleanshutdown").exists()
+    with running("--data", str(tmp_path), "--port", "0") as (_, second):
+        assert second["cluster"] == first["cluster"]
+
+
+def test_an_ephemeral_node_leaves_nothing() -> None:
+    with running("--ephemeral", "--port", "0") as (process, fields):
+        assert Path(fields["data"]).is_dir()
+        process.terminate()
+        assert process.wait(10) == 0
+        assert not Path(fields["data"]).exists()
+
+
+def test_it_ends_with_its_parent_when_told_to() -> None:
+    process = subprocess.Popen(
+        command("--ephemeral", "--port", "0", "--until-end-of-input"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout.readline().startswith(b"millstream ready")
+    process.stdin.close()
+    assert process.wait(10) == 0
+    process.stdout.close()
+
+
+def test_settings_come_from_a_file_and_overrides_win(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text(
+        f"node.id=5\nlisteners=PLAINTEXT://127.0.0.1:0\nlog.dirs={tmp_path}/a\nnum.io.threads=8\n"
+    )
+    with running(str(file), "--override", "node.id=7") as (_, fields):
+        assert fields["node"] == "7"
+        assert fields["data"] == f"{tmp_path}/a"
+
+
+def test_a_busy_port_is_said(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, line = refused("--data", str(tmp_path), "--port", str(port))
+    assert code == 1
+    assert f"127.0.0.1:{port}: another process uses that port" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_out_of_range_is_said(tmp_path: Path) -> None:
+    code, line = refused("--data", str(tmp_path), "--port", "70000")
+    assert code == 2
+    assert "70000 is not in the range" in line
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may use every port")
+def test_a_privileged_port_is_said(tmp_path: Path) -> None:
+    code, line = refused("--data", str(tmp_path), "--port", "81")
+    assert code == 1
+    assert "ports below 1024 need root" in line
+
+
+def test_a_directory_held_by_a_running_broker_is_refused(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path), "--port", "0"):
+        code, line = refused("--data", str(tmp_path), "--port", "0")
+    assert code == 1
+    assert "is held by another broker" in line
+
+
+def test_a_directory_of_another_cluster_is_refused(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path), "--port", "0", "--cluster-id", "4L6g3nShT-eMCtK--X86sw"):
+        pass
+    code, line = refused(
+        "--data", str(tmp_path), "--port", "0", "--cluster-id", "5L6g3nShT-eMCtK--X86sw"
+    )
+    assert code == 1
+    assert "belongs to cluster 4L6g3nShT-eMCtK--X86sw, not to 5L6g3nShT-eMCtK--X86sw" in line
+
+
+def test_a_directory_of_another_node_is_refused(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path), "--port", "0"):
+        pass
+    code, line = refused("--data", str(tmp_path), "--port", "0", "--override", "node.id=2")
+    assert code == 1
+    assert "belongs to node 1, this is node 2" in line
+
+
+def test_a_directory_with_other_things_is_not_formatted(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    code, line = refused("--data", str(tmp_path), "--port", "0")
+    assert code == 1
+    assert "holds other things (thesis.tex)" in line
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("meta.properties", "version=1\n"), ("__cluster_metadata-0/quorum-state", "{")],
+)
+def test_a_damaged_file_is_refused_and_never_read_as_empty(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    with running("--data", str(tmp_path), "--port", "0"):
+        pass
+    (tmp_path / name).write_text(content)
+    code, line = refused("--data", str(tmp_path), "--port", "0")
+    assert code == 1
+    assert "damaged" in line
+
+
+def test_an_unknown_setting_is_said() -> None:
+    code, line = refused("--ephemeral", "--override", "num.partition=3")
+    assert code == 2
+    assert "unknown setting num.partition: did you mean num.partitions?" in line
+
+
+def test_help_is_quick() -> None:
+    """The bar is 150 ms on a quiet machine; the best of five, and room for a loaded one."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "millstream.cli.main", "--help"], check=True, capture_output=True
+        )
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.4
