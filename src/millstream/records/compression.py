@@ -55,7 +55,8 @@ LZ4_BLOCK_IS_STORED: Final = 0x8000_0000
 _U32_BE: Final = Struct(">I")
 _U32_LE: Final = Struct("<I")
 
-_FIRST_EXPANSION: Final = 4
+_FIRST_EXPANSION: Final = 8
+_FIRST_BYTES_MIN: Final = 64 * 1024
 _NEXT_EXPANSION: Final = 4
 _OVERFLOW_SENTENCE: Final = "failed to write whole buffer"
 """How cramjam says that the output buffer is full; a unit test watches the wording."""
@@ -161,7 +162,7 @@ def _decompress_growing(codec: Codec, view: memoryview, limit: int) -> memoryvie
         Codec.LZ4: cramjam.lz4.decompress_into,
         Codec.ZSTD: cramjam.zstd.decompress_into,
     }[codec]
-    capacity = min(max(len(view) * _FIRST_EXPANSION, 4096), limit)
+    capacity = min(max(len(view) * _FIRST_EXPANSION, _FIRST_BYTES_MIN), limit)
     while True:
         out = bytearray(capacity)
         try:
@@ -170,7 +171,8 @@ def _decompress_growing(codec: Codec, view: memoryview, limit: int) -> memoryvie
             if _OVERFLOW_SENTENCE not in str(error):
                 raise _corrupt(codec, str(error)) from error
         else:
-            return memoryview(out)[:written]
+            del out[written:]
+            return memoryview(out)
         if capacity == limit:
             raise _too_large(codec, limit)
         capacity = min(capacity * _NEXT_EXPANSION, limit)
