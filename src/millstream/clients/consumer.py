@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
@@ -76,6 +77,8 @@ class Consumer:
         self._fetching = Fetching(config, self._cluster, self._subscription, self._scope)
         self._member: GroupMember | None = None
         self._next_auto_commit_ms = 0
+        self._ahead: deque[ConsumerRecord] = deque()
+        """Polled by iteration, not yet given out: positions stand before these."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,10 +97,13 @@ class Consumer:
 
     async def __anext__(self) -> ConsumerRecord:
         """The next record; waits as long as it takes. Asking for it says that the one before is processed."""
-        while True:
-            records = await self.poll(max_records=1, timeout_ms=_POLL_MS)
-            if records:
-                return records[0]
+        while (record := self.next_at_hand()) is None:
+            self._ahead.extend(await self.poll())
+        return record
+
+    def next_at_hand(self) -> ConsumerRecord | None:
+        """The next record if iteration has it already."""
+        return self._ahead.popleft() if self._ahead else None
 
     # ---- what to read
 
@@ -106,6 +112,7 @@ class Consumer:
         self._scope.check()
         wanted = [TopicPartition(*partition) for partition in partitions]
         before = set(self._subscription.partitions)
+        self._give_back(before)
         self._subscription.assign(wanted)
         for state in self._subscription.partitions.values():
             if state.topic_partition not in before:
@@ -147,6 +154,7 @@ class Consumer:
             member, self._member = self._member, None
             await member.leave()
         self._cluster.metadata.use_all_topics(False)
+        self._ahead.clear()
         self._subscription.unsubscribe()
 
     def assignment(self) -> set[TopicPartition]:
@@ -169,6 +177,8 @@ class Consumer:
         deadline_ms = self._cluster.now_ms() + timeout_ms
         while True:
             await self._look_after_group(deadline_ms)
+            if self._ahead:
+                return [self._ahead.popleft() for _ in range(min(count_max, len(self._ahead)))]
             records = self._fetching.fetcher.take_records(count_max)
             if records:
                 await self._make_room()
@@ -184,6 +194,7 @@ class Consumer:
         Like `poll`, but no Python object is made per record. The column `headers` is there when asked for.
         """
         deadline_ms = self._cluster.now_ms() + timeout_ms
+        self._give_back(self._subscription.partitions)
         while True:
             await self._look_after_group(deadline_ms)
             batches = self._take_arrow(headers=headers)
@@ -195,7 +206,9 @@ class Consumer:
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Return nothing of these partitions until `resume`; positions stay."""
-        for partition in partitions:
+        chosen = list(partitions)
+        self._give_back(chosen)
+        for partition in chosen:
             self._state(partition).paused = True
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
@@ -212,6 +225,7 @@ class Consumer:
         """The next record returned is the first at or after `offset`."""
         if offset < 0:
             raise IllegalState(f"an offset is not negative: {offset}")
+        self._give_back((partition,))
         self._state(partition).seek(offset)
         self._fetching.wake()
 
@@ -225,6 +239,8 @@ class Consumer:
     async def position(self, partition: TopicPartition, timeout_ms: int | None = None) -> int:
         """The offset of the next record that poll() returns."""
         state = self._state(partition)
+        if (undelivered := self._undelivered().get(state.topic_partition)) is not None:
+            return undelivered
         deadline_ms = self._deadline(timeout_ms)
         self._fetching.wake()
         while state.position is None:
@@ -406,18 +422,40 @@ class Consumer:
             await self._auto_commit()
 
     def _positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        undelivered = self._undelivered()
         return {
-            tp: OffsetAndMetadata(state.position, leader_epoch=state.leader_epoch)
+            tp: OffsetAndMetadata(
+                undelivered.get(tp, state.position), leader_epoch=state.leader_epoch
+            )
             for tp, state in self._subscription.partitions.items()
             if state.position is not None
         }
+
+    def _undelivered(self) -> dict[TopicPartition, int]:
+        """The offset of the first record of each partition that iteration has polled and not given out."""
+        first: dict[TopicPartition, int] = {}
+        for record in self._ahead:
+            first.setdefault(record.topic_partition, record.offset)
+        return first
+
+    def _give_back(self, partitions: Iterable[TopicPartition]) -> None:
+        """What iteration has polled ahead of these partitions is fetched again when it is wanted again."""
+        if not self._ahead:
+            return
+        chosen = {TopicPartition(*partition) for partition in partitions}
+        for topic_partition, offset in self._undelivered().items():
+            if topic_partition in chosen and topic_partition in self._subscription.partitions:
+                self._subscription.partitions[topic_partition].seek(offset)
+        self._ahead = deque(r for r in self._ahead if r.topic_partition not in chosen)
 
     def _state(self, partition: TopicPartition) -> PartitionState:
         self._scope.check()
         return self._subscription.state(TopicPartition(*partition))
 
     def _seek_to(self, partitions: tuple[TopicPartition, ...], timestamp: int) -> None:
-        for partition in partitions or tuple(self._subscription.partitions):
+        chosen = partitions or tuple(self._subscription.partitions)
+        self._give_back(chosen)
+        for partition in chosen:
             self._state(partition).seek_to_timestamp(timestamp)
         self._fetching.wake()
 

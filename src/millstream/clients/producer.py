@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
-_RETRIES_LOGGED_MS = 1_000
+
+OutgoingRecord = tuple[bytes | None, bytes | None, Headers | None, int | None, int | None]
+"""Value, key, headers, partition, timestamp (ms)."""
 
 
 class Producer:
@@ -54,9 +56,16 @@ class Producer:
     Settings are keyword arguments with Kafka's names: see ProducerConfig.
     """
 
-    def __init__(self, **settings: Unpack[ProducerSettings]) -> None:
+    def __init__(
+        self,
+        *,
+        guard: contextlib.AbstractContextManager[object] | None = None,
+        **settings: Unpack[ProducerSettings],
+    ) -> None:
         config = parse_settings(ProducerConfig, settings)
         self.config = config
+        self.guard = contextlib.nullcontext() if guard is None else guard
+        """Held while batches are touched. The blocking twin gives a lock, and appends from its callers' threads."""
         self._clock = SystemClock()
         random = SystemRandom()
         self._scope = TaskScope("producer")
@@ -102,37 +111,57 @@ class Producer:
 
         Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
         """
-        now = self._clock.now()
-        metadata = self._cluster.picture.topics.get(topic)
-        size = record_size_bytes(key, value, headers)
-        if (
-            metadata is None
-            or self._scope.is_closed
-            or self._memory_waiters
-            or not self._accumulator.has_room(size)
-            or size > self.config.max_request_size
-        ):
-            await self._wait_for_topic_and_room(topic, size)
-            metadata = self._cluster.picture.topics[topic]
-        if partition is None:
-            if key is not None:
-                partition = self._partitioner.for_key(key, len(metadata.partitions))
-            else:
-                partition = self._partitioner.without_key(metadata, size)
-        elif partition not in metadata.partitions:
-            raise _no_partition(topic, partition, len(metadata.partitions))
-        batch, index, look = self._accumulator.append(
-            TopicPartition(topic, partition),
-            (now.wall_ms if timestamp_ms is None else timestamp_ms, key, value, headers),
-            size,
-            now.monotonic_ms,
-        )
+        record = (value, key, headers, partition, timestamp_ms)
+        queued = self.enqueue(topic, record)
+        while queued is None:
+            await self._wait_for_topic_and_room(topic, record_size_bytes(key, value, headers))
+            queued = self.enqueue(topic, record, waited=True)
+        delivery, look = queued
         if look:
-            self._wake_sender()
-            if index:  # a batch is full: let the sender run, however fast the caller is
-                self._cluster.use_topics(topic)
-                await asyncio.sleep(0)
-        return Delivery(batch, index, self._settlements)
+            self.wake_sender(topic)
+            await asyncio.sleep(0)  # let the sender run, however fast the caller is
+        return delivery
+
+    def enqueue(
+        self, topic: str, record: OutgoingRecord, *, waited: bool = False
+    ) -> tuple[Delivery, bool] | None:
+        """Queue (value, key, headers, partition, timestamp ms) if that needs no waiting; None if it does.
+
+        With the delivery comes whether `wake_sender` must be called. The blocking twin calls this from other threads,
+        holding `guard`.
+        """
+        value, key, headers, partition, timestamp_ms = record
+        with self.guard:
+            metadata = self._cluster.picture.topics.get(topic)
+            size = record_size_bytes(key, value, headers)
+            if (
+                metadata is None
+                or self._scope.is_closed
+                or (self._memory_waiters and not waited)
+                or not self._accumulator.has_room(size)
+                or size > self.config.max_request_size
+            ):
+                return None
+            if partition is None:
+                if key is not None:
+                    partition = self._partitioner.for_key(key, len(metadata.partitions))
+                else:
+                    partition = self._partitioner.without_key(metadata, size)
+            elif partition not in metadata.partitions:
+                raise _no_partition(topic, partition, len(metadata.partitions))
+            now = self._clock.now()
+            batch, index, look = self._accumulator.append(
+                TopicPartition(topic, partition),
+                (now.wall_ms if timestamp_ms is None else timestamp_ms, key, value, headers),
+                size,
+                now.monotonic_ms,
+            )
+            return Delivery(batch, index, self._settlements), look
+
+    def wake_sender(self, topic: str) -> None:
+        """There may be something to send. On the event loop."""
+        self._cluster.use_topics(topic)
+        self._wake_sender()
 
     async def send_batch(
         self, topic: str, records: pa.RecordBatch, *, partition: int | None = None
@@ -158,9 +187,10 @@ class Producer:
                 if len(encoded) > self.config.max_request_size:
                     raise _too_large(len(encoded), self.config.max_request_size)
                 await self._wait_for_topic_and_room(topic, len(encoded))
-                batch = self._accumulator.append_encoded(
-                    TopicPartition(topic, target), encoded, count, self._cluster.now_ms()
-                )
+                with self.guard:
+                    batch = self._accumulator.append_encoded(
+                        TopicPartition(topic, target), encoded, count, self._cluster.now_ms()
+                    )
                 parts.append(Delivery(batch, 0, self._settlements))
                 self._wake_sender()
         return BatchDelivery(parts)
@@ -205,10 +235,11 @@ class Producer:
             else:
                 self._raise_unseen_failures()
         finally:
-            closed = ClientClosed("the producer was closed before the record was acknowledged")
-            self._announce(self._sender.abandon(closed))
-            self._failed.clear()
             await self._scope.close()
+            self._abandon(
+                ClientClosed("the producer was closed before the record was acknowledged")
+            )
+            self._failed.clear()
             await self._cluster.close()
             for waiter in self._memory_waiters:
                 if not waiter.done():
@@ -274,9 +305,12 @@ class Producer:
             if self._sender.producer_id_wanted:
                 await self._fetch_producer_id()
             now_ms = self._cluster.now_ms()
-            self._announce(self._sender.expire(now_ms))
             hurry = self._hurrying > 0 or bool(self._memory_waiters)
-            for intent in self._sender.drain(self._cluster.picture, now_ms, hurry=hurry):
+            with self.guard:
+                expired = self._sender.expire(now_ms)
+                intents = self._sender.drain(self._cluster.picture, now_ms, hurry=hurry)
+            self._announce(expired)
+            for intent in intents:
                 self._scope.start(self._send(intent), f"produce to {intent.node_id}")
             if self._sender.metadata_wanted:
                 self._sender.metadata_wanted = False
@@ -285,7 +319,8 @@ class Producer:
             await self._wait_for_work()
 
     async def _wait_for_work(self) -> None:
-        wait_ms = self._sender.next_wake_ms(self._cluster.now_ms())
+        with self.guard:
+            wait_ms = self._sender.next_wake_ms(self._cluster.now_ms())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
                 await self._wake.wait()
@@ -294,9 +329,11 @@ class Producer:
         try:
             response = await self._exchange(intent)
         except KafkaError as error:
-            settled = self._sender.handle_failure(intent, error, self._cluster.now_ms())
+            with self.guard:
+                settled = self._sender.handle_failure(intent, error, self._cluster.now_ms())
         else:
-            settled = self._sender.handle_response(intent, response, self._cluster.now_ms())
+            with self.guard:
+                settled = self._sender.handle_response(intent, response, self._cluster.now_ms())
         self._announce(settled)
         self._wake.set()
 
@@ -328,10 +365,15 @@ class Producer:
                 raise error_for(response.error_code)
         except KafkaError as error:
             if not error.retriable:
-                self._announce(self._sender.abandon(error))
+                self._abandon(error)
             await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
         else:
             self._sender.set_producer_id(response.producer_id, response.producer_epoch)
+
+    def _abandon(self, error: MillstreamError) -> None:
+        with self.guard:
+            settled = self._sender.abandon(error)
+        self._announce(settled)
 
     def _announce(self, settled: Sequence[ProducerBatch]) -> None:
         if not settled:
@@ -344,7 +386,8 @@ class Producer:
         self._settled.set()
 
     def _waiting_topics(self) -> set[str]:
-        return {queue.topic_partition.topic for queue in self._accumulator.busy_queues}
+        with self.guard:
+            return {queue.topic_partition.topic for queue in self._accumulator.busy_queues}
 
     def _raise_unseen_failures(self) -> None:
         failed, self._failed = self._failed, []

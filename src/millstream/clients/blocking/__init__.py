@@ -1,0 +1,16 @@
+"""Clients for plain code and threads: the asyncio clients, driven by one loop thread per process."""
+
+from millstream.clients.blocking.admin import Admin
+from millstream.clients.blocking.consumer import Consumer, RangeReader
+from millstream.clients.blocking.loop_thread import ForkedClient
+from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
+
+__all__ = [
+    "Admin",
+    "BatchDelivery",
+    "Consumer",
+    "Delivery",
+    "ForkedClient",
+    "Producer",
+    "RangeReader",
+]

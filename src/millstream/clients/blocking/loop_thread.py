@@ -1,0 +1,119 @@
+"""The event loop behind all blocking clients of a process: one daemon thread, started when first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Protocol, TypeVar
+
+from millstream.errors import MillstreamError
+
+_Result = TypeVar("_Result")
+
+_EXIT_SECONDS = 30.0
+
+
+class ForkedClient(MillstreamError):
+    """The client was made before a fork; its thread and connections stayed with the parent. Make a new one."""
+
+
+class Closable(Protocol):
+    def close(self) -> object: ...
+
+
+class LoopThread:
+    """Runs coroutines for other threads. `shared` gives the one of this process."""
+
+    def __init__(self) -> None:
+        self._pid = os.getpid()
+        self._loop = _new_event_loop()
+        self._open: weakref.WeakSet[Closable] = weakref.WeakSet()
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="millstream clients", daemon=True
+        )
+        self._thread.start()
+        atexit.register(self._close_clients)
+
+    def run(
+        self, coroutine: Coroutine[object, object, _Result], timeout_s: float | None = None
+    ) -> _Result:
+        """Wait for `coroutine` to end on the loop. An interrupted wait cancels it."""
+        self._check(coroutine)
+        future: Future[_Result] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result(timeout_s)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def call(self, function: Callable[[], _Result]) -> _Result:
+        """The result of a plain function that must run on the loop."""
+
+        async def on_loop() -> _Result:
+            return function()
+
+        return self.run(on_loop())
+
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Without waiting, from any thread."""
+        self.check()
+        self._loop.call_soon_threadsafe(function)
+
+    def check(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedClient("this client was made before a fork; make a new one in this process")
+
+    def close_at_exit(self, client: Closable) -> None:
+        self._open.add(client)
+
+    def _check(self, coroutine: Coroutine[object, object, object]) -> None:
+        try:
+            self.check()
+            assert threading.current_thread() is not self._thread, (
+                "a blocking client cannot be used inside the event loop; use the asyncio client"
+            )
+        except BaseException:
+            coroutine.close()
+            raise
+
+    def _close_clients(self) -> None:
+        if os.getpid() != self._pid:
+            return
+        for client in list(self._open):
+            client.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_EXIT_SECONDS)
+
+
+class _Shared:
+    """The process-wide loop. A forked child finds its parent's and starts its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pid = -1
+        self._thread: LoopThread | None = None
+
+    def get(self) -> LoopThread:
+        if self._pid != os.getpid():
+            self._lock = threading.Lock()  # the parent's may be held by a thread that is not here
+        with self._lock:
+            if self._thread is None or self._pid != os.getpid():
+                self._thread = LoopThread()
+                self._pid = os.getpid()
+            return self._thread
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+shared = _Shared().get

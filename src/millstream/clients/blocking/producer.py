@@ -1,0 +1,136 @@
+"""The blocking twin of Producer.
+
+Records are put into batches by the caller's own thread, under a lock that the loop holds while it takes batches out:
+crossing to the loop thread costs more than a whole send, so only what must wait there goes there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
+
+from millstream.clients import producer
+from millstream.clients.blocking.loop_thread import LoopThread
+from millstream.clients.blocking.twin import Twin, waits
+from millstream.clients.core.config import ProducerSettings
+from millstream.clients.core.values import Headers, RecordMetadata
+from millstream.clients.delivery import BatchDelivery as AsyncBatchDelivery
+from millstream.clients.delivery import Delivery as AsyncDelivery
+from millstream.errors import RequestTimedOut
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_Metadata = TypeVar("_Metadata")
+
+
+class _Waiting(Generic[_Metadata]):
+    """A delivery of the asyncio producer, waited for from another thread."""
+
+    __slots__ = ("_delivery", "_loop")
+
+    def __init__(self, delivery: AsyncDelivery | AsyncBatchDelivery, loop: LoopThread) -> None:
+        self._delivery = delivery
+        self._loop = loop
+
+    @property
+    def is_done(self) -> bool:
+        return self._delivery.is_done
+
+    def _wait(
+        self, settled: Coroutine[object, object, _Metadata], timeout_ms: int | None
+    ) -> _Metadata:
+        async def within_time() -> _Metadata:
+            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
+                return await settled
+
+        try:
+            return self._loop.run(within_time())
+        except TimeoutError as error:
+            raise RequestTimedOut(f"not acknowledged within {timeout_ms} ms") from error
+
+
+class Delivery(_Waiting[RecordMetadata]):
+    """Where a record is on its way. `result()` waits for its RecordMetadata or raises its error."""
+
+    __slots__ = ()
+    _delivery: AsyncDelivery
+
+    def result(self, timeout_ms: int | None = None) -> RecordMetadata:
+        if self._delivery.is_done:
+            return self._delivery.result()
+
+        async def settled() -> RecordMetadata:
+            return await self._delivery
+
+        return self._wait(settled(), timeout_ms)
+
+
+class BatchDelivery(_Waiting[list[RecordMetadata]]):
+    """`result()` waits for the metadata of the first record of each batch that `send_batch` made."""
+
+    __slots__ = ()
+    _delivery: AsyncBatchDelivery
+
+    def result(self, timeout_ms: int | None = None) -> list[RecordMetadata]:
+        async def settled() -> list[RecordMetadata]:
+            return await self._delivery
+
+        return self._wait(settled(), timeout_ms)
+
+
+class Producer(Twin[producer.Producer]):
+    """See `millstream.clients.Producer`: same settings, same methods. Safe to share between threads.
+
+    What is still on its way when the interpreter exits is flushed.
+    """
+
+    def __init__(self, **settings: Unpack[ProducerSettings]) -> None:
+        guard = threading.Lock()
+        super().__init__(lambda: producer.Producer(guard=guard, **settings))
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        *,
+        key: bytes | None = None,
+        headers: Headers | None = None,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> Delivery:
+        """Queue one record. An error that nobody asked a Delivery for is raised by `flush`."""
+        self._loop.check()
+        queued = self._client.enqueue(topic, (value, key, headers, partition, timestamp_ms))
+        if queued is None:
+            delivery = self._loop.run(
+                self._client.send(
+                    topic,
+                    value,
+                    key=key,
+                    headers=headers,
+                    partition=partition,
+                    timestamp_ms=timestamp_ms,
+                )
+            )
+        else:
+            delivery, look = queued
+            if look:
+                self._loop.call_soon(lambda: self._client.wake_sender(topic))
+        return Delivery(delivery, self._loop)
+
+    def send_batch(
+        self, topic: str, records: pa.RecordBatch, *, partition: int | None = None
+    ) -> BatchDelivery:
+        """Queue an Arrow batch; waits while memory is full."""
+        delivery = self._loop.run(self._client.send_batch(topic, records, partition=partition))
+        return BatchDelivery(delivery, self._loop)
+
+    partitions_for = waits(producer.Producer.partitions_for)
+    flush = waits(producer.Producer.flush)
+
+    def close(self, timeout_ms: int | None = None) -> None:
+        """Flush, fail what is left after `timeout_ms`, disconnect. Idempotent."""
+        self._loop.run(self._client.close(timeout_ms))

@@ -1,0 +1,76 @@
+"""How a blocking client is made from an asyncio one: the same methods, run on the loop thread and waited for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
+
+from millstream.clients.blocking.loop_thread import shared
+
+
+class AsyncClient(Protocol):
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+Client = TypeVar("Client", bound=AsyncClient)
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+
+class Twin(Generic[Client]):
+    """Holds the asyncio client. Made, and used, on the loop thread only."""
+
+    def __init__(self, make: Callable[[], Client]) -> None:
+        self._loop = shared()
+        self._client = self._loop.call(make)
+        self._loop.close_at_exit(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._loop.run(self._client.__aexit__(kind, error, traceback))
+
+    def close(self) -> None:
+        self._loop.run(self._client.__aexit__(None, None, None))
+
+
+def waits(
+    method: Callable[Concatenate[Client, Parameters], Coroutine[object, object, Returned]],
+) -> Callable[Concatenate[Twin[Client], Parameters], Returned]:
+    """The twin of a coroutine method."""
+
+    @functools.wraps(method)
+    def twin(
+        self: Twin[Client], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Returned:
+        return self._loop.run(method(self._client, *args, **kwargs))
+
+    return twin
+
+
+def calls(
+    method: Callable[Concatenate[Client, Parameters], Returned],
+) -> Callable[Concatenate[Twin[Client], Parameters], Returned]:
+    """The twin of a plain method."""
+
+    @functools.wraps(method)
+    def twin(
+        self: Twin[Client], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Returned:
+        return self._loop.call(lambda: method(self._client, *args, **kwargs))
+
+    return twin
