@@ -1,0 +1,146 @@
+"""A node with one topic of two partitions on a simulated disk: what the data-plane handlers see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+
+from millstream.broker.fetch_sessions import FetchSessions
+from millstream.broker.purgatory import Purgatory
+from millstream.broker.request_context import RequestContext
+from millstream.errors import KafkaStorageError, UnknownTopicOrPartition
+from millstream.log import LogEnvironment, PartitionLog, SavedState
+from millstream.metadata.image import (
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+    TopicsImage,
+    frozen_mapping,
+)
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import TopicPartition, Uuid
+from millstream.protocol.generated.headers import RequestHeader
+from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.record import Record
+from millstream.replication import Partition
+from millstream.runtime import Instant
+from millstream.testing.sim_files import SimFileSystem
+
+TOPIC_ID = Uuid(b"t" * 16)
+
+
+class ManualClock:
+    def __init__(self) -> None:
+        self.instant = Instant(1_000_000, 0)
+
+    def now(self) -> Instant:
+        return self.instant
+
+    def advance(self, milliseconds: int) -> None:
+        self.instant = Instant(
+            self.instant.wall_ms + milliseconds, self.instant.monotonic_ms + milliseconds
+        )
+
+
+class CountingRandom:
+    def __init__(self) -> None:
+        self.count = 0
+
+    def random(self) -> float:
+        return 0.5
+
+    def randrange(self, stop: int) -> int:
+        self.count += 1
+        return self.count % stop
+
+    def randbytes(self, count: int) -> bytes:
+        return bytes(count)
+
+
+@dataclass
+class InlineFlusher:
+    """Syncs at once; counts how often somebody asked."""
+
+    world: DataPlane
+    calls: int = 0
+
+    async def flush_to(self, log: PartitionLog, offset: int) -> None:
+        self.calls += 1
+        if log.recovery_point < offset:
+            log.flush(self.world.clock.now())
+
+
+class DataPlane:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.disk = SimFileSystem()
+        self.purgatory = Purgatory(self.clock)
+        self.flusher = InlineFlusher(self)
+        self.hosted: dict[tuple[str, int], Partition] = {}
+        self.images: list[PartitionImage] = []
+        for number in range(2):
+            self.host("t", number)
+        topic = TopicImage("t", TOPIC_ID, tuple(self.images))
+        image = MetadataImage(
+            topics=TopicsImage(frozen_mapping({"t": topic}), frozen_mapping({TOPIC_ID: topic}))
+        )
+        self.node = SimpleNamespace(
+            partitions=self,
+            metadata=SimpleNamespace(image=image),
+            config=SimpleNamespace(millstream_flush_on_ack="auto", fetch_max_bytes=1 << 30),
+            clock=self.clock,
+            log_flusher=self.flusher,
+            purgatory=self.purgatory,
+            fetch_sessions=FetchSessions(CountingRandom(), slots_max=2),
+        )
+
+    def host(self, topic: str, number: int, config: LogConfig | None = None) -> Partition:
+        name = TopicPartition(topic, number)
+        environment = LogEnvironment(self.disk, CountingRandom())
+        log = PartitionLog.open(
+            name,
+            f"/d/{name}",
+            environment,
+            config or LogConfig(),
+            saved=SavedState(),
+            now=self.clock.now(),
+        )
+        partition = self.hosted[name] = Partition(log, TOPIC_ID, 1, 0, self.purgatory.wake)
+        image = PartitionImage(partition=number, replicas=(1,), isr=(1,), leader=1, leader_epoch=3)
+        partition.apply(image)
+        self.images.append(image)
+        return partition
+
+    def get(self, topic: str, number: int) -> Partition:
+        if (topic, number) not in self.hosted:
+            raise UnknownTopicOrPartition
+        return self.hosted[topic, number]
+
+    def context(self, version: int, client_id: str = "c") -> RequestContext:
+        header = RequestHeader(request_api_version=version, client_id=client_id)
+        connection = SimpleNamespace(
+            connection_id=1, client_host="127.0.0.1", listener_name="PLAINTEXT"
+        )
+        return RequestContext(self.node, header, connection, self.clock.now())
+
+    def batch(self, *values: bytes, key: bytes | None = b"k", **options) -> memoryview:
+        records = [
+            Record(offset=i, timestamp=1_000, key=key, value=value)
+            for i, value in enumerate(values)
+        ]
+        return memoryview(build_batch(records, BatchOptions(**options)))
+
+    def write(self, number: int, *values: bytes) -> int:
+        return self.hosted["t", number].append(self.batch(*values), self.clock.now()).first_offset
+
+
+@pytest.fixture
+async def plane() -> DataPlane:
+    return DataPlane()
+
+
+@pytest.fixture
+def storage_error() -> type[KafkaStorageError]:
+    return KafkaStorageError

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from millstream.broker.handlers import fetch
+from millstream.errors import (
+    ClusterAuthorizationFailed,
+    FencedLeaderEpoch,
+    InconsistentTopicId,
+    OffsetOutOfRange,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+)
+from millstream.log import FileRange
+from millstream.model import ZERO_UUID, Uuid
+from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
+from millstream.records.batch import iterate_batches
+
+TOPIC_ID = Uuid(b"t" * 16)
+
+
+def request(
+    *positions: tuple[int, int], topic_id=ZERO_UUID, limit=1 << 20, **fields
+) -> FetchRequest:
+    partitions = [
+        FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=limit)
+        for number, offset in positions
+    ]
+    topic = FetchTopic(
+        topic="" if topic_id != ZERO_UUID else "t", topic_id=topic_id, partitions=partitions
+    )
+    return FetchRequest(topics=[topic], session_epoch=-1, min_bytes=1, **fields)
+
+
+def answered(plane, asked: FetchRequest, version=12):
+    response = fetch.handle(asked, plane.context(version))
+    assert not asyncio.iscoroutine(response), "the answer should not have to wait"
+    return [p for topic in response.responses for p in topic.partitions]
+
+
+def bases(records) -> list[int]:
+    data = records if isinstance(records, bytes) else records.read()
+    return [header.base_offset for header, _ in iterate_batches(data, strict=True)]
+
+
+async def test_records_are_answered_at_once_when_there_are_some(plane):
+    plane.write(0, b"a")
+    plane.write(0, b"b")
+    (told,) = answered(plane, request((0, 1), max_wait_ms=500))
+    assert bases(told.records) == [1]
+    assert (
+        told.error_code,
+        told.high_watermark,
+        told.last_stable_offset,
+        told.log_start_offset,
+    ) == (0, 2, 2, 0)
+    assert told.aborted_transactions is None
+
+
+async def test_large_records_are_ranges_of_the_log_file(plane):
+    plane.write(0, b"x" * 100_000)
+    (told,) = answered(plane, request((0, 0)))
+    assert isinstance(told.records, FileRange)
+
+
+async def test_nothing_new_without_waiting_is_an_empty_answer(plane):
+    (told,) = answered(plane, request((0, 0), max_wait_ms=0))
+    assert (told.error_code, told.records) == (0, b"")
+
+
+async def test_a_fetch_waits_for_the_next_append(plane):
+    waiting = fetch.handle(request((0, 0), (1, 0), max_wait_ms=500), plane.context(12))
+    assert len(plane.purgatory) == 1
+    plane.write(1, b"a")
+    assert len(plane.purgatory) == 0
+    response = await waiting
+    assert [(p.partition_index, bases(p.records)) for p in response.responses[0].partitions] == [
+        (0, []),
+        (1, [0]),
+    ]
+
+
+async def test_a_fetch_waits_for_min_bytes_over_all_partitions(plane):
+    size = len(plane.batch(b"a"))
+    asked = request((0, 0), (1, 0), max_wait_ms=500)
+    asked.min_bytes = 3 * size
+    waiting = fetch.handle(asked, plane.context(12))
+    for number in (0, 1):
+        plane.write(number, b"a")
+        assert len(plane.purgatory) == 1
+    plane.write(0, b"b")
+    assert len(plane.purgatory) == 0
+    response = await waiting
+    assert [bases(p.records) for p in response.responses[0].partitions] == [[0, 1], [0]]
+
+
+async def test_a_fetch_that_waited_long_enough_gets_what_there_is(plane):
+    asked = request((0, 0), max_wait_ms=500)
+    asked.min_bytes = 1_000_000
+    plane.write(0, b"a")
+    waiting = fetch.handle(asked, plane.context(12))
+    plane.clock.advance(500)
+    plane.purgatory.expire()
+    response = await waiting
+    assert bases(response.responses[0].partitions[0].records) == [0]
+
+
+async def test_min_bytes_beyond_max_bytes_does_not_wait_for_ever(plane):
+    plane.write(0, b"a" * 500)
+    asked = request((0, 0), max_wait_ms=500, max_bytes=100)
+    asked.min_bytes = 1_000_000
+    (told,) = answered(plane, asked)
+    assert bases(told.records) == [0]
+
+
+async def test_the_first_batch_comes_however_large_it_is_but_only_for_the_first_partition(plane):
+    plane.write(0, b"a" * 5_000)
+    plane.write(1, b"b" * 5_000)
+    told = answered(plane, request((0, 0), (1, 0), limit=100))
+    assert [bases(p.records) for p in told] == [[0], []]
+
+
+async def test_an_empty_partition_leaves_the_first_batch_to_the_next_one(plane):
+    plane.write(1, b"b" * 5_000)
+    told = answered(plane, request((0, 0), (1, 0), limit=100))
+    assert [bases(p.records) for p in told] == [[], [0]]
+
+
+async def test_each_partition_and_all_together_are_limited(plane):
+    size = len(plane.batch(b"a"))
+    for number in (0, 1):
+        for _ in range(4):
+            plane.write(number, b"a")
+    told = answered(plane, request((0, 0), (1, 0), limit=2 * size, max_bytes=3 * size))
+    assert [bases(p.records) for p in told] == [[0, 1], [0]]
+
+
+async def test_an_error_is_answered_at_once_beside_the_rest(plane):
+    told = answered(plane, request((0, 5), (1, 0), (9, 0), max_wait_ms=500))
+    assert [p.error_code for p in told] == [OffsetOutOfRange.code, 0, UnknownTopicOrPartition.code]
+    assert (told[0].high_watermark, told[0].last_stable_offset, told[0].records) == (-1, -1, b"")
+
+
+@pytest.mark.parametrize("offset", [-1, 2**63 - 1])
+async def test_offsets_that_cannot_be_are_out_of_range(plane, offset):
+    (told,) = answered(plane, request((0, offset)))
+    assert told.error_code == OffsetOutOfRange.code
+
+
+async def test_readers_with_an_old_leader_epoch_are_fenced_and_told_the_leader(plane):
+    asked = request((0, 0))
+    asked.topics[0].partitions[0].current_leader_epoch = 2
+    (told,) = answered(plane, asked)
+    assert told.error_code == FencedLeaderEpoch.code
+    assert (told.current_leader.leader_id, told.current_leader.leader_epoch) == (1, 3)
+
+
+async def test_version_13_names_topics_by_id(plane):
+    plane.write(0, b"a")
+    (told,) = answered(plane, request((0, 0), topic_id=TOPIC_ID), version=13)
+    assert bases(told.records) == [0]
+    (told,) = answered(plane, request((0, 0), topic_id=Uuid(b"u" * 16)), version=13)
+    assert told.error_code == UnknownTopicId.code
+
+
+async def test_a_topic_made_again_is_not_the_one_that_was_asked_for(plane):
+    plane.hosted["t", 0].topic_id = Uuid(b"n" * 16)
+    (told,) = answered(plane, request((0, 0), topic_id=TOPIC_ID), version=13)
+    assert told.error_code == InconsistentTopicId.code
+
+
+async def test_a_diverged_reader_is_told_where_its_epoch_ended(plane):
+    plane.write(0, b"a")
+    plane.hosted["t", 0].log.leader_epochs.assign(5, 1)
+    asked = request((0, 1), max_wait_ms=500)
+    asked.topics[0].partitions[0].last_fetched_epoch = 4
+    (told,) = answered(plane, asked)
+    assert (told.diverging_epoch.epoch, told.diverging_epoch.end_offset) == (3, 1)
+    assert told.records == b""
+
+
+async def test_read_committed_lists_aborted_transactions(plane):
+    plane.write(0, b"a")
+    (told,) = answered(plane, request((0, 0), isolation_level=1))
+    assert told.aborted_transactions == []
+
+
+async def test_replicas_are_not_served(plane):
+    with pytest.raises(ClusterAuthorizationFailed):
+        fetch.handle(request((0, 0), replica_id=2), plane.context(12))
+
+
+async def test_a_session_answers_only_what_changed(plane):
+    plane.write(0, b"a")
+    asked = request((0, 1), (1, 0), max_wait_ms=0)
+    asked.session_epoch = 0
+    first = fetch.handle(asked, plane.context(12))
+    assert first.session_id > 0
+    plane.write(1, b"b")
+    again = FetchRequest(session_id=first.session_id, session_epoch=1, min_bytes=1)
+    response = fetch.handle(again, plane.context(12))
+    assert [(p.partition_index, bases(p.records)) for p in response.responses[0].partitions] == [
+        (1, [0])
+    ]
+    assert response.session_id == first.session_id
+
+
+async def test_an_incremental_fetch_with_nothing_new_waits(plane):
+    asked = request((0, 0), max_wait_ms=0)
+    asked.session_epoch = 0
+    first = fetch.handle(asked, plane.context(12))
+    again = FetchRequest(session_id=first.session_id, session_epoch=1, min_bytes=1, max_wait_ms=500)
+    waiting = fetch.handle(again, plane.context(12))
+    plane.clock.advance(500)
+    plane.purgatory.expire()
+    response = await waiting
+    assert (response.responses, response.error_code) == ([], 0)

@@ -1,0 +1,174 @@
+"""Fetch sessions, KIP-227."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.broker.fetch_sessions import FetchKey, FetchSessions
+from millstream.errors import (
+    FetchSessionIdNotFound,
+    FetchSessionTopicIdError,
+    InvalidFetchSessionEpoch,
+)
+from millstream.model import ZERO_UUID
+from millstream.protocol.generated.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+)
+from millstream.runtime import Instant
+
+NOW = Instant(0, 0)
+VERSION = 12
+
+
+def key(number: int) -> FetchKey:
+    return FetchKey("t", ZERO_UUID, number)
+
+
+def request(*numbers: int, session_id=0, epoch=0, forgotten=()) -> FetchRequest:
+    return FetchRequest(
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[FetchTopic(topic="t", partitions=[FetchPartition(partition=n) for n in numbers])],
+        forgotten_topics_data=[ForgottenTopic(topic="t", partitions=list(forgotten))]
+        if forgotten
+        else [],
+    )
+
+
+def answers(context, **changes: PartitionData) -> list:
+    return [
+        (found, changes.get(f"p{found.partition}") or PartitionData(partition_index=found.partition, high_watermark=5, log_start_offset=0, records=b""))
+        for found, _ in context.partitions()
+    ]  # fmt: skip
+
+
+def chosen(context, **changes: PartitionData) -> list[int]:
+    return [found.partition for found, _ in context.choose(answers(context, **changes))[1]]
+
+
+@pytest.fixture
+def sessions(plane) -> FetchSessions:
+    return plane.node.fetch_sessions
+
+
+def begin_session(sessions: FetchSessions, *numbers: int, now=NOW) -> int:
+    context = sessions.begin(request(*numbers), VERSION, now)
+    return context.choose(answers(context))[0]
+
+
+def test_a_full_fetch_answers_everything_and_opens_a_session(sessions):
+    context = sessions.begin(request(0, 1), VERSION, NOW)
+    session_id, told = context.choose(answers(context))
+    assert session_id > 0
+    assert [found.partition for found, _ in told] == [0, 1]
+
+
+def test_the_final_epoch_means_no_session(sessions):
+    context = sessions.begin(request(0, epoch=-1), VERSION, NOW)
+    assert context.choose(answers(context))[0] == 0
+    assert len(sessions) == 0
+
+
+def test_an_incremental_fetch_tells_only_news(sessions):
+    session_id = begin_session(sessions, 0, 1, 2, 3)
+    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW)
+    assert [found.partition for found, _ in context.partitions()] == [0, 1, 2, 3]
+    news = {
+        "p1": PartitionData(partition_index=1, high_watermark=6, log_start_offset=0, records=b""),
+        "p2": PartitionData(partition_index=2, high_watermark=5, log_start_offset=0, records=b"x"),
+        "p3": PartitionData(partition_index=3, high_watermark=5, log_start_offset=1, records=b""),
+    }
+    assert chosen(context, **news) == [1, 2, 3]
+
+
+def test_who_got_records_goes_to_the_end_of_the_order(sessions):
+    session_id = begin_session(sessions, 0, 1)
+    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW)
+    chosen(context, p0=PartitionData(partition_index=0, high_watermark=5, records=b"x"))
+    context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, NOW)
+    assert [found.partition for found, _ in context.partitions()] == [1, 0]
+
+
+def test_an_error_is_told_until_it_is_gone_and_its_end_too(sessions):
+    session_id = begin_session(sessions, 0)
+    failed = PartitionData(partition_index=0, error_code=6, high_watermark=-1, log_start_offset=-1)
+    for epoch in (1, 2):
+        context = sessions.begin(request(session_id=session_id, epoch=epoch), VERSION, NOW)
+        assert chosen(context, p0=failed) == [0]
+    context = sessions.begin(request(session_id=session_id, epoch=3), VERSION, NOW)
+    assert chosen(context) == [0]
+    context = sessions.begin(request(session_id=session_id, epoch=4), VERSION, NOW)
+    assert chosen(context) == []
+
+
+def test_partitions_are_added_changed_and_forgotten(sessions):
+    session_id = begin_session(sessions, 0, 1)
+    changed = request(1, 2, session_id=session_id, epoch=1, forgotten=[0])
+    changed.topics[0].partitions[0].fetch_offset = 77
+    context = sessions.begin(changed, VERSION, NOW)
+    assert [(found.partition, asked.fetch_offset) for found, asked in context.partitions()] == [
+        (1, 77),
+        (2, 0),
+    ]
+    assert chosen(context) == [2]
+
+
+def test_a_session_without_partitions_is_closed(sessions):
+    session_id = begin_session(sessions, 0)
+    context = sessions.begin(request(session_id=session_id, epoch=1, forgotten=[0]), VERSION, NOW)
+    assert context.choose([]) == (0, [])
+    assert len(sessions) == 0
+
+
+def test_an_unknown_session_and_a_wrong_epoch_are_errors(sessions):
+    with pytest.raises(FetchSessionIdNotFound):
+        sessions.begin(request(session_id=99, epoch=1), VERSION, NOW)
+    session_id = begin_session(sessions, 0)
+    with pytest.raises(InvalidFetchSessionEpoch, match="at epoch 1, not 2"):
+        sessions.begin(request(session_id=session_id, epoch=2), VERSION, NOW)
+
+
+def test_names_and_topic_ids_do_not_mix_in_a_session(sessions):
+    session_id = begin_session(sessions, 0)
+    with pytest.raises(FetchSessionTopicIdError):
+        sessions.begin(request(session_id=session_id, epoch=1), 13, NOW)
+
+
+def test_a_full_fetch_with_a_session_id_replaces_that_session(sessions):
+    session_id = begin_session(sessions, 0)
+    context = sessions.begin(request(0, session_id=session_id), VERSION, NOW)
+    assert len(sessions) == 0
+    context.choose(answers(context))
+    assert len(sessions) == 1
+
+
+def test_a_full_cache_gives_no_session_while_the_others_are_in_use(sessions):
+    for _ in range(2):
+        assert begin_session(sessions, 0) > 0
+    assert begin_session(sessions, 0) == 0
+    assert len(sessions) == 2
+
+
+def test_a_session_unused_for_two_minutes_makes_room(sessions):
+    oldest = begin_session(sessions, 0)
+    newest = begin_session(sessions, 0)
+    later = Instant(0, 120_001)
+    sessions.begin(request(session_id=oldest, epoch=1), VERSION, later)
+    assert begin_session(sessions, 0, now=later) > 0
+    with pytest.raises(FetchSessionIdNotFound):
+        sessions.begin(request(session_id=newest, epoch=1), VERSION, later)
+
+
+def test_a_larger_session_takes_the_place_of_a_smaller_old_one(sessions):
+    small, large = begin_session(sessions, 0), begin_session(sessions, 0, 1, 2)
+    later = Instant(0, 120_001)
+    for session_id in (small, large):
+        sessions.begin(request(session_id=session_id, epoch=1), VERSION, later)
+    assert begin_session(sessions, 0, now=later) == 0
+    assert begin_session(sessions, 0, 1, now=later) > 0
+    with pytest.raises(FetchSessionIdNotFound):
+        sessions.begin(request(session_id=small, epoch=2), VERSION, later)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from millstream.broker.handlers import init_producer_id
+from millstream.broker.producer_ids import ProducerIds
+from millstream.errors import InvalidRequest, NotController, UnsupportedVersion
+from millstream.model import BrokerId
+from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsResponse
+from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
+
+
+class BlocksOfTwo:
+    """A controller that is away for the first `failures` requests."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures = failures
+        self.allocated = 0
+
+    async def submit(self, _handle, _request) -> AllocateProducerIdsResponse:
+        await asyncio.sleep(0)
+        if self.failures:
+            self.failures -= 1
+            raise NotController
+        self.allocated += 1
+        return AllocateProducerIdsResponse(producer_id_start=2 * self.allocated, producer_id_len=2)
+
+
+def producer_ids(controller: BlocksOfTwo) -> ProducerIds:
+    return ProducerIds(controller, BrokerId(1))
+
+
+async def test_ids_come_out_of_blocks_and_never_twice():
+    blocks = BlocksOfTwo()
+    ids = producer_ids(blocks)
+    assert [await ids.next() for _ in range(5)] == [2, 3, 4, 5, 6]
+    assert blocks.allocated == 3
+
+
+async def test_those_who_wait_together_share_one_block():
+    blocks = BlocksOfTwo()
+    ids = producer_ids(blocks)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(ids.next()) for _ in range(4)]
+    assert sorted(task.result() for task in tasks) == [2, 3, 4, 5]
+    assert blocks.allocated == 2
+
+
+async def test_a_controller_that_is_away_is_the_answer_and_the_next_try_works():
+    ids = producer_ids(BlocksOfTwo(failures=1))
+    with pytest.raises(NotController):
+        await ids.next()
+    assert await ids.next() == 2
+
+
+async def test_an_idempotent_producer_gets_an_id_with_epoch_zero(plane):
+    plane.node.producer_ids = producer_ids(BlocksOfTwo())
+    request = InitProducerIdRequest(transactional_id=None, producer_id=99, producer_epoch=4)
+    response = await init_producer_id.handle(request, plane.context(5))
+    assert (response.error_code, response.producer_id, response.producer_epoch) == (0, 2, 0)
+
+
+async def test_transactional_ids_are_refused_clearly(plane):
+    with pytest.raises(UnsupportedVersion, match="does not serve transactions yet"):
+        await init_producer_id.handle(
+            InitProducerIdRequest(transactional_id="tx"), plane.context(5)
+        )
+    with pytest.raises(InvalidRequest, match="must not be empty"):
+        await init_producer_id.handle(InitProducerIdRequest(transactional_id=""), plane.context(5))

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+
+from millstream.broker.handlers import list_offsets
+from millstream.errors import (
+    FencedLeaderEpoch,
+    InvalidRequest,
+    UnknownLeaderEpoch,
+    UnknownTopicOrPartition,
+    UnsupportedVersion,
+)
+from millstream.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.record import Record
+
+
+def ask(plane, *asked: ListOffsetsPartition, version=11, **fields):
+    request = ListOffsetsRequest(
+        topics=[ListOffsetsTopic(name="t", partitions=list(asked))], **fields
+    )
+    return list_offsets.handle(request, plane.context(version)).topics[0].partitions
+
+
+def at(timestamp: int, partition=0, epoch=-1) -> ListOffsetsPartition:
+    return ListOffsetsPartition(
+        partition_index=partition, current_leader_epoch=epoch, timestamp=timestamp
+    )
+
+
+@pytest.fixture
+def filled(plane):
+    """Offsets 0-3 in one batch with timestamps 100, 300, 200, 300; then one of 50."""
+    stamps = (100, 300, 200, 300)
+    for group in (stamps, (50,)):
+        records = [Record(offset=i, timestamp=t, value=b"v") for i, t in enumerate(group)]
+        plane.hosted["t", 0].append(
+            memoryview(build_batch(records, BatchOptions())), plane.clock.now()
+        )
+    return plane
+
+
+async def test_named_positions(filled):
+    filled.hosted["t", 0].delete_records_before(1)
+    told = {t: ask(filled, at(t))[0] for t in (-1, -2, -4, -5, -6)}
+    assert {t: (p.offset, p.timestamp, p.leader_epoch) for t, p in told.items()} == {
+        -1: (5, -1, 3),
+        -2: (1, -1, 3),
+        -4: (1, -1, 3),
+        -5: (-1, -1, -1),
+        -6: (-1, -1, -1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "offset", "found"),
+    [(0, 0, 100), (100, 0, 100), (101, 1, 300), (300, 1, 300), (301, -1, -1)],
+)
+async def test_a_timestamp_gives_the_first_record_not_older_exactly(
+    filled, timestamp, offset, found
+):
+    (told,) = ask(filled, at(timestamp))
+    assert (told.error_code, told.offset, told.timestamp) == (0, offset, found)
+
+
+async def test_the_maximum_timestamp_gives_its_first_record(filled):
+    (told,) = ask(filled, at(-3))
+    assert (told.offset, told.timestamp, told.leader_epoch) == (1, 300, 3)
+
+
+async def test_an_empty_partition_has_no_maximum_timestamp(plane):
+    (told,) = ask(plane, at(-3))
+    assert (told.error_code, told.offset, told.timestamp) == (0, -1, -1)
+
+
+async def test_read_committed_latest_is_the_last_stable_offset(filled):
+    options = BatchOptions(producer_id=4, producer_epoch=0, base_sequence=0, is_transactional=True)
+    open_transaction = memoryview(build_batch([Record(timestamp=1, value=b"v")], options))
+    filled.hosted["t", 0].append(open_transaction, filled.clock.now())
+    assert ask(filled, at(-1), isolation_level=1)[0].offset == 5
+    assert ask(filled, at(-1), isolation_level=0)[0].offset == 6
+
+
+@pytest.mark.parametrize(("timestamp", "version"), [(-3, 6), (-4, 7), (-5, 8), (-6, 10)])
+async def test_a_special_timestamp_has_no_meaning_before_its_version(plane, timestamp, version):
+    assert ask(plane, at(timestamp), version=version)[0].error_code == UnsupportedVersion.code
+    assert ask(plane, at(timestamp), version=version + 1)[0].error_code == 0
+
+
+async def test_leader_epochs_are_checked(plane):
+    told = ask(plane, at(-1, epoch=2), at(-1, partition=1, epoch=4))
+    assert [p.error_code for p in told] == [FencedLeaderEpoch.code, UnknownLeaderEpoch.code]
+
+
+async def test_a_partition_asked_for_twice_is_invalid(plane):
+    told = ask(plane, at(-1), at(-2), at(-1, partition=1))
+    assert [p.error_code for p in told] == [InvalidRequest.code, InvalidRequest.code, 0]
+
+
+async def test_an_unknown_partition_says_so(plane):
+    assert ask(plane, at(-1, partition=9))[0].error_code == UnknownTopicOrPartition.code

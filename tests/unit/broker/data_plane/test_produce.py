@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from millstream.broker.handlers import produce
+from millstream.errors import (
+    CorruptMessage,
+    InvalidRecord,
+    InvalidRequiredAcks,
+    InvalidTopic,
+    InvalidTxnState,
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    RequestTimedOut,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+    UnsupportedCompressionType,
+)
+from millstream.metadata.image import PartitionImage
+from millstream.metadata.topic_config import LogConfig
+from millstream.model import Uuid
+from millstream.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from millstream.records.compression import Codec
+
+TOPIC_ID = Uuid(b"t" * 16)
+
+
+def request(
+    *data: tuple[int, memoryview | None], topic="t", acks=-1, timeout_ms=1_000, **fields
+) -> ProduceRequest:
+    partitions = [PartitionProduceData(index, records) for index, records in data]
+    return ProduceRequest(
+        acks=acks, timeout_ms=timeout_ms,
+        topic_data=[TopicProduceData(name=topic, topic_id=TOPIC_ID, partition_data=partitions)], **fields,
+    )  # fmt: skip
+
+
+async def answer(plane, asked: ProduceRequest, version=9, **context):
+    result = produce.handle(asked, plane.context(version, **context))
+    response = await result if asyncio.iscoroutine(result) else result
+    return [p for topic in response.responses for p in topic.partition_responses]
+
+
+async def test_acks_all_is_answered_after_a_sync(plane):
+    (told,) = await answer(plane, request((0, plane.batch(b"a", b"b"))))
+    assert (told.error_code, told.base_offset, told.log_append_time_ms, told.log_start_offset) == (
+        0,
+        0,
+        -1,
+        0,
+    )
+    assert plane.hosted["t", 0].log.recovery_point == 2
+    assert plane.flusher.calls == 1
+
+
+async def test_acks_one_is_answered_at_once_and_without_a_sync(plane):
+    result = produce.handle(request((0, plane.batch(b"a")), acks=1), plane.context(9))
+    assert result.responses[0].partition_responses[0].base_offset == 0
+    assert plane.flusher.calls == 0
+
+
+async def test_acks_zero_gets_no_answer_but_is_written(plane):
+    assert produce.handle(request((0, plane.batch(b"a")), acks=0), plane.context(9)) is None
+    assert plane.hosted["t", 0].log_end_offset == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "acks", "calls"),
+    [("never", -1, 0), ("always", 1, 1), ("always", -1, 1), ("auto", -1, 1), ("auto", 1, 0)],
+)
+async def test_the_flush_policy_says_who_waits_for_the_disk(plane, policy, acks, calls):
+    plane.node.config.millstream_flush_on_ack = policy
+    (told,) = await answer(plane, request((0, plane.batch(b"a")), acks=acks))
+    assert (told.error_code, plane.flusher.calls) == (0, calls)
+
+
+async def test_with_two_in_sync_replicas_the_high_watermark_is_waited_for_instead(plane):
+    two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
+    plane.hosted["t", 0].apply(two)
+    waiting = produce.handle(request((0, plane.batch(b"a"))), plane.context(9))
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(waiting)
+        await asyncio.sleep(0)
+        assert not task.done()
+        plane.hosted["t", 0].apply(plane.images[0])
+    assert task.result().responses[0].partition_responses[0].error_code == 0
+    assert plane.flusher.calls == 0
+
+
+async def test_a_leader_that_loses_its_place_while_acks_wait_says_so(plane):
+    two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
+    plane.hosted["t", 0].apply(two)
+    waiting = produce.handle(request((0, plane.batch(b"a"))), plane.context(9))
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(waiting)
+        await asyncio.sleep(0)
+        plane.hosted["t", 0].apply(
+            PartitionImage(partition=0, replicas=(1, 2), isr=(2,), leader=2, leader_epoch=4)
+        )
+    assert task.result().responses[0].partition_responses[0].error_code == NotLeaderOrFollower.code
+
+
+async def test_replicas_that_do_not_catch_up_time_the_request_out(plane):
+    two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
+    plane.hosted["t", 0].apply(two)
+    (told,) = await answer(plane, request((0, plane.batch(b"a")), timeout_ms=1))
+    assert (told.error_code, told.base_offset) == (RequestTimedOut.code, -1)
+
+
+async def test_each_partition_has_its_own_result(plane):
+    damaged = plane.batch(b"x")
+    damaged[-1] ^= 1
+    told = await answer(
+        plane, request((0, plane.batch(b"a")), (1, damaged), (7, plane.batch(b"c")))
+    )
+    assert [(p.index, p.error_code, p.base_offset) for p in told] == [
+        (0, 0, 0),
+        (1, CorruptMessage.code, -1),
+        (7, UnknownTopicOrPartition.code, -1),
+    ]
+    assert "checksum" in told[1].error_message
+
+
+async def test_version_13_names_topics_by_id(plane):
+    (told,) = await answer(plane, request((0, plane.batch(b"a")), topic=""), version=13)
+    assert told.error_code == 0
+    unknown = request((0, plane.batch(b"a")), topic="")
+    unknown.topic_data[0].topic_id = Uuid(b"u" * 16)
+    (told,) = await answer(plane, unknown, version=13)
+    assert told.error_code == UnknownTopicId.code
+
+
+async def test_a_retry_is_answered_as_the_first_time(plane):
+    retried = {"producer_id": 5, "producer_epoch": 0, "base_sequence": 0}
+    await answer(plane, request((0, plane.batch(b"a", **retried))))
+    await answer(plane, request((0, plane.batch(b"b"))))
+    (told,) = await answer(plane, request((0, plane.batch(b"a", **retried))))
+    assert (told.error_code, told.base_offset) == (0, 0)
+    assert plane.hosted["t", 0].log_end_offset == 2
+
+
+@pytest.mark.parametrize("acks", [2, -2, 32767])
+async def test_other_acks_are_refused(plane, acks):
+    (told,) = await answer(plane, request((0, plane.batch(b"a")), acks=acks))
+    assert told.error_code == InvalidRequiredAcks.code
+    assert plane.hosted["t", 0].log_end_offset == 0
+
+
+async def test_exactly_one_batch_per_partition(plane):
+    two = memoryview(bytearray(plane.batch(b"a")) + plane.batch(b"b"))
+    told = await answer(plane, request((0, two), (1, None)))
+    assert [p.error_code for p in told] == [InvalidRecord.code, InvalidRecord.code]
+    assert "only one record batch" in told[0].error_message
+
+
+async def test_a_batch_shorter_than_it_says_is_corrupt(plane):
+    (told,) = await answer(plane, request((0, plane.batch(b"abc")[:-1])))
+    assert told.error_code == CorruptMessage.code
+
+
+async def test_zstd_needs_version_7(plane):
+    (told,) = await answer(plane, request((0, plane.batch(b"a", codec=Codec.ZSTD))), version=6)
+    assert told.error_code == UnsupportedCompressionType.code
+    (told,) = await answer(plane, request((0, plane.batch(b"a", codec=Codec.ZSTD))), version=7)
+    assert told.error_code == 0
+
+
+async def test_records_without_keys_on_a_compacted_topic_are_named(plane):
+    plane.host("t", 1, LogConfig(cleanup_policy=frozenset({"compact"})))
+    (told,) = await answer(plane, request((1, plane.batch(b"a", b"b", key=None))))
+    assert told.error_code == InvalidRecord.code
+    assert [e.batch_index for e in told.record_errors] == [0, 1]
+
+
+async def test_transactions_are_refused_clearly(plane):
+    (told,) = await answer(plane, request((0, plane.batch(b"a")), transactional_id="tx"))
+    assert told.error_code == InvalidTxnState.code
+    hidden = plane.batch(
+        b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    (told,) = await answer(plane, request((0, hidden)))
+    assert told.error_code == InvalidTxnState.code
+    assert "does not serve transactions yet" in told.error_message
+
+
+async def test_internal_topics_are_for_the_broker_and_the_admin_client(plane):
+    plane.host("__consumer_offsets", 0)
+    asked = request((0, plane.batch(b"a")), topic="__consumer_offsets")
+    (told,) = await answer(plane, asked)
+    assert told.error_code == InvalidTopic.code
+    (told,) = await answer(plane, asked, client_id="__admin_client")
+    assert told.error_code == 0
+
+
+async def test_a_full_disk_is_a_clear_error_and_the_next_produce_works(plane):
+    plane.disk.space_bytes = 10
+    (told,) = await answer(plane, request((0, plane.batch(b"a"))))
+    assert told.error_code == KafkaStorageError.code
+    assert "free some space" in told.error_message
+    plane.disk.space_bytes = None
+    (told,) = await answer(plane, request((0, plane.batch(b"a"))))
+    assert (told.error_code, told.base_offset) == (0, 0)
+
+
+async def test_a_failed_sync_is_never_acknowledged(plane):
+    plane.disk.failing_syncs = lambda path: path.endswith("0.log")
+    told = await answer(plane, request((0, plane.batch(b"a")), (1, plane.batch(b"b"))))
+    assert [p.error_code for p in told] == [KafkaStorageError.code, KafkaStorageError.code]
+
+
+async def test_a_stale_leader_tells_who_leads_now(plane):
+    plane.hosted["t", 0].apply(
+        PartitionImage(partition=0, replicas=(1, 2), isr=(2,), leader=2, leader_epoch=4)
+    )
+    (told,) = await answer(plane, request((0, plane.batch(b"a"))), version=10)
+    assert told.error_code == NotLeaderOrFollower.code
+    assert (told.current_leader.leader_id, told.current_leader.leader_epoch) == (1, 3)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import asyncio
+
+from millstream.broker.purgatory import Purgatory
+from millstream.model import TopicPartition
+
+A, B = TopicPartition("a", 0), TopicPartition("b", 0)
+
+
+def always(_key: TopicPartition) -> bool:
+    return True
+
+
+def never(_key: TopicPartition) -> bool:
+    return False
+
+
+async def test_progress_of_a_watched_partition_ends_the_wait(plane):
+    operation = plane.purgatory.watch([A, B], 500, always)
+    plane.purgatory.wake(TopicPartition("c", 0))
+    assert not operation.is_done
+    plane.purgatory.wake(B)
+    assert await operation.wait() is True
+    assert len(plane.purgatory) == 0
+
+
+async def test_a_condition_that_does_not_hold_goes_on_waiting(plane):
+    asked = []
+    operation = plane.purgatory.watch([A], 500, lambda key: asked.append(key) or len(asked) == 2)
+    plane.purgatory.wake(A)
+    assert not operation.is_done
+    plane.purgatory.wake(A)
+    assert operation.is_done
+    plane.purgatory.wake(A)
+    assert asked == [A, A]
+
+
+async def test_the_deadline_ends_the_wait_unsatisfied(plane):
+    operation = plane.purgatory.watch([A], 500, never)
+    plane.clock.advance(499)
+    assert plane.purgatory.expire() == 1
+    plane.clock.advance(1)
+    assert plane.purgatory.expire() is None
+    assert await operation.wait() is False
+
+
+async def test_a_wait_that_is_cancelled_is_forgotten(plane):
+    operation = plane.purgatory.watch([A], 500, never)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(operation.wait())
+        await asyncio.sleep(0)
+        task.cancel()
+    assert len(plane.purgatory) == 0
+
+
+async def test_beyond_the_bound_a_wait_is_over_at_once(plane):
+    purgatory = Purgatory(plane.clock, operations_max=1)
+    first = purgatory.watch([A], 500, never)
+    second = purgatory.watch([A], 500, never)
+    assert await second.wait() is False
+    assert len(purgatory) == 1
+    purgatory.close()
+    assert await first.wait() is False
+
+
+async def test_run_keeps_the_deadlines(plane):
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(plane.purgatory.run())
+        await asyncio.sleep(0)
+        operation = plane.purgatory.watch([A], 0, never)
+        assert await operation.wait() is False
+        task.cancel()
+
+
+async def test_many_finished_waits_do_not_pile_up(plane):
+    for _ in range(5_000):
+        operation = plane.purgatory.watch([A], 60_000, always)
+        plane.purgatory.wake(A)
+        await operation.wait()
+    assert len(plane.purgatory._deadlines) <= 1_001
