@@ -235,9 +235,9 @@ class RecordColumns:
             at += length
         length, at = _varint(data, at, end)
         self._headers_at[row] = at
-        self._header_count[row] = length
         if length != 0:
             at = self._walk_headers(data, at, end, length)
+        self._header_count[row] = length
         if at != end:
             raise InvalidRecord(f"the parts of the record at byte {start} do not fill it")
         if delta < 0 or delta > last_delta:

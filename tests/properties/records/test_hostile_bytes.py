@@ -72,13 +72,14 @@ def test_every_truncation_is_detected(codec: Codec) -> None:
         assert to_arrow(batch[:end]).num_rows == 0
 
 
+@settings(deadline=None)
 @given(CODECS, st.binary(max_size=300))
 def test_garbage_is_decompressed_or_refused(codec: Codec, data: bytes) -> None:
     with contextlib.suppress(KafkaError):
         assert len(decompress_view(codec, data, 10_000)) <= 10_000
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(RECORDS, CODECS, st.data())
 def test_records_that_were_tampered_with_are_read_or_refused(
     records: list[Record], codec: Codec, data: st.DataObject
@@ -146,7 +147,7 @@ def compiled() -> ModuleType:
 
 
 @needs_compiled
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(RECORDS, st.data())
 def test_twins_agree_on_records_and_on_what_is_wrong_with_them(
     records: list[Record], data: st.DataObject
@@ -165,7 +166,7 @@ def test_twins_agree_on_records_and_on_what_is_wrong_with_them(
 
 
 @needs_compiled
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=80), st.integers(0, 11))
 def test_twins_agree_on_garbage(section: bytes, count: int) -> None:
     header = BatchHeader(

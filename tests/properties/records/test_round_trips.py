@@ -59,6 +59,7 @@ def read_all(log: bytes) -> list[Record]:
     ]
 
 
+@settings(deadline=None)
 @given(RECORDS, CODECS, st.integers(0, 2**50), st.integers(-1, 2**31 - 1))
 def test_built_batch_is_valid_and_gives_its_records(
     records: list[Record], codec: Codec, base_offset: int, epoch: int
@@ -73,6 +74,7 @@ def test_built_batch_is_valid_and_gives_its_records(
     assert read_all(batch) == numbered(records, base_offset)
 
 
+@settings(deadline=None)
 @given(RECORDS, CODECS, st.integers(61, 3000))
 def test_arrow_and_back_is_the_same(records: list[Record], codec: Codec, bytes_max: int) -> None:
     table = to_arrow(build_batch(records), 0, ReadOptions(headers=True))
@@ -87,6 +89,7 @@ def test_arrow_and_back_is_the_same(records: list[Record], codec: Codec, bytes_m
     assert to_arrow(log, 0, ReadOptions(headers=True)).equals(table)
 
 
+@settings(deadline=None)
 @given(st.lists(RECORDS, min_size=1, max_size=4), st.integers(0, 100))
 def test_start_offset_leaves_out_what_lies_below(
     groups: list[list[Record]], start_offset: int
@@ -101,6 +104,7 @@ def test_start_offset_leaves_out_what_lies_below(
     assert table.column("offset").to_pylist() == [r.offset for r in expected[start_offset:]]
 
 
+@settings(deadline=None)
 @given(RECORDS, CODECS)
 def test_aiokafka_reads_what_we_write(records: list[Record], codec: Codec) -> None:
     batch = build_batch(records, BatchOptions(codec=codec))
@@ -110,6 +114,7 @@ def test_aiokafka_reads_what_we_write(records: list[Record], codec: Codec) -> No
     assert found == plain(numbered(records))
 
 
+@settings(deadline=None)
 @given(RECORDS, CODECS)
 def test_we_read_what_aiokafka_writes(records: list[Record], codec: Codec) -> None:
     builder = DefaultRecordBatchBuilder(
@@ -123,6 +128,7 @@ def test_we_read_what_aiokafka_writes(records: list[Record], codec: Codec) -> No
     assert read_all(batch) == numbered(records)
 
 
+@settings(deadline=None)
 @given(RECORDS, KAFKA_PYTHON_CODECS)
 def test_kafka_python_reads_what_we_write(records: list[Record], codec: Codec) -> None:
     batch = build_batch(records, BatchOptions(codec=codec))
@@ -132,6 +138,7 @@ def test_kafka_python_reads_what_we_write(records: list[Record], codec: Codec) -
     assert found == plain(numbered(records))
 
 
+@settings(deadline=None)
 @given(RECORDS, st.integers(61, 2000))
 def test_builder_never_exceeds_its_limit_with_more_than_one_record(
     records: list[Record], bytes_max: int
@@ -148,7 +155,7 @@ def test_builder_never_exceeds_its_limit_with_more_than_one_record(
     assert read_all(batch) == numbered(records[:taken])
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(RECORDS, st.integers(0, 40), st.integers(0, 40))
 def test_any_slice_of_a_table_is_written(records: list[Record], offset: int, length: int) -> None:
     table = to_arrow(build_batch(records), 0, ReadOptions(headers=True))

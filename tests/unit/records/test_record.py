@@ -68,6 +68,7 @@ def test_nothing_is_read_before_the_first_record_is_asked_for() -> None:
         ("10 00 00 00 02 61 7e 62 00", "value"),  # value beyond the record
         ("10 00 00 00 02 61 02 62 01", "headers"),  # header count -1
         ("18 00 00 00 01 01 fe ff ff ff 0f 00 00", "headers"),  # 2^31-1 headers
+        ("18 00 00 00 01 01 fe ff ff ff 7f 00 00", "headers"),  # more than 32 bits of them
         ("12 00 00 00 01 01 02 01 01 00", "key of header"),  # null header key
         ("12 00 00 00 01 01 02 00 03 00", "value of header"),  # header value length -2
         ("12 00 00 00 01 01 02 7e 61 00", "key of header"),  # header key beyond the record
