@@ -1,7 +1,8 @@
 """Who leads a partition when a broker comes or goes: partition changes as records.
 
 The order of Kafka: a replica in sync first, in the order of assignment; the last one in sync stays in the ISR even when it is
-gone (it has the data), and the partition is then without a leader until it is back.
+gone (it has the data), and the partition is then without a leader until it is back. Eligible leader replicas, which Kafka may
+have written, come after those in sync.
 """
 
 from __future__ import annotations
@@ -60,6 +61,10 @@ def _change(
     keeps = partition.leader in isr and is_up(partition.leader)
     elected = next((r for r in partition.replicas if r in isr and is_up(r)), NO_LEADER)
     leader = partition.leader if keeps else elected
+    if leader == NO_LEADER:
+        eligible = next((r for r in partition.eligible_leader_replicas if is_up(r)), NO_LEADER)
+        if eligible != NO_LEADER:
+            return _led_by_eligible(topic, partition, eligible)
     if leader == partition.leader and isr == partition.isr:
         return None
     return PartitionChangeRecord(
@@ -67,6 +72,21 @@ def _change(
         topic_id=topic.topic_id,
         isr=None if isr == partition.isr else list(isr),
         leader=NO_LEADER_CHANGE if leader == partition.leader else leader,
+    )
+
+
+def _led_by_eligible(
+    topic: TopicImage, partition: PartitionImage, leader: BrokerId
+) -> PartitionChangeRecord:
+    """A replica that left the ISR with all its data is as good as one in it (KIP-966). Written by Kafka, honoured here."""
+    rest: list[int] = [r for r in partition.eligible_leader_replicas if r != leader]
+    return PartitionChangeRecord(
+        partition_id=partition.partition,
+        topic_id=topic.topic_id,
+        isr=[leader],
+        leader=leader,
+        eligible_leader_replicas=rest,
+        last_known_elr=[],
     )
 
 

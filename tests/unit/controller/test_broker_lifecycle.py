@@ -22,6 +22,7 @@ from millstream.protocol.generated.create_topics import (
     CreatableTopic,
     CreateTopicsRequest,
 )
+from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 
 def create(world: object, name: str, *replicas: list[int]) -> None:
@@ -171,3 +172,24 @@ def test_producer_ids_come_in_blocks_of_1000_that_never_repeat(world: object) ->
     request.broker_epoch = 0
     with pytest.raises(StaleBrokerEpoch):
         world.submit(Controller.handle_allocate_producer_ids, request)
+
+
+def test_an_eligible_leader_replica_leads_when_none_is_in_sync(make_world: Callable) -> None:
+    """KIP-966: what Kafka leaves behind after a clean shutdown of the only replica."""
+    world = make_world()
+    world.start_brokers(1)
+    create(world, "t", [1])
+    gone = PartitionChangeRecord(
+        partition_id=0, topic_id=world.image.topic("t").topic_id, isr=[], leader=-1,
+        eligible_leader_replicas=[1], last_known_elr=[1],
+    )  # fmt: skip
+    world.log.append((world.next_offset, gone))
+    world.controller.replay(world.log[-1][0], gone)
+    world.heartbeat(1, want_fence=True)
+    world.heartbeat(1)
+    partition = world.image.partition("t", 0)
+    assert (partition.leader, partition.isr, partition.leader_epoch) == (1, (1,), 2)
+    assert (partition.eligible_leader_replicas, partition.last_known_eligible_leader_replicas) == (
+        (),
+        (),
+    )
