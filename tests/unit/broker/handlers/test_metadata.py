@@ -1,0 +1,188 @@
+"""Metadata: what each version asks and is told. Expected answers are those of Kafka 4.3.1 unless a docstring says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from millstream.broker.handlers.metadata import handle
+from millstream.errors import InvalidRequest
+from millstream.model import Uuid
+from millstream.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from millstream.protocol.generated.metadata_records import PartitionChangeRecord
+
+UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, INVALID_TOPIC = 3, 5, 9, 17
+LISTENER_NOT_FOUND, UNKNOWN_TOPIC_ID = 72, 100
+NOT_ASKED = -(1 << 31)
+STRANGE_ID = Uuid(b"?" * 16)
+
+
+def ask(node: object, version: int, *names: str | None, **fields: object) -> MetadataResponse:
+    topics = [MetadataRequestTopic(name=name) for name in names]
+    request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return node.answer(handle, request, version)
+
+
+def summary(response: MetadataResponse) -> list[tuple[str | None, int, int]]:
+    return [(topic.name, topic.error_code, len(topic.partitions)) for topic in response.topics]
+
+
+def test_no_topics_are_asked_for_just_brokers(node: object) -> None:
+    node.create("a")
+    response = ask(node, 13)
+    assert [(b.node_id, b.host, b.port, b.rack) for b in response.brokers] == [
+        (1, "host-1", 9091, None)
+    ]
+    assert (response.cluster_id, response.controller_id, response.topics) == ("cluster", 1, [])
+
+
+def test_all_topics_are_null_or_empty_in_version_0(node: object) -> None:
+    node.create("a")
+    node.create("b", 2)
+    for response in (ask(node, 13, topics=None), ask(node, 0, topics=[])):
+        assert summary(response) == [("a", 0, 1), ("b", 0, 2)]
+    assert summary(ask(node, 1)) == []
+
+
+def test_a_partition_is_told_with_its_leader_and_replicas(node: object) -> None:
+    node.create("a")
+    (topic,) = ask(node, 13, "a").topics
+    assert topic.topic_id == node.live.image.topic("a").topic_id
+    (partition,) = topic.partitions
+    assert (partition.error_code, partition.leader_id, partition.leader_epoch) == (0, 1, 0)
+    assert (partition.replica_nodes, partition.isr_nodes, partition.offline_replicas) == (
+        [1],
+        [1],
+        [],
+    )
+
+
+def test_unknown_illegal_and_repeated_names(node: object) -> None:
+    node.create("a")
+    assert summary(ask(node, 13, "a", "nope", "a b", "a")) == [
+        ("a", 0, 1),
+        ("nope", UNKNOWN_TOPIC, 0),
+        ("a b", INVALID_TOPIC, 0),
+    ]
+
+
+def test_topics_are_found_by_id_from_version_12_on(node: object) -> None:
+    node.create("a")
+    topic_id = node.live.image.topic("a").topic_id
+    topics = [
+        MetadataRequestTopic(name=None, topic_id=topic_id),
+        MetadataRequestTopic(name="x", topic_id=STRANGE_ID),
+    ]
+    response = ask(node, 12, topics=topics)
+    assert [(t.name, t.topic_id, t.error_code) for t in response.topics] == [
+        ("a", topic_id, 0),
+        (None, STRANGE_ID, UNKNOWN_TOPIC_ID),
+    ]
+    with pytest.raises(InvalidRequest, match="from version 12 on"):
+        ask(node, 11, topics=topics)
+
+
+def test_an_entry_needs_a_name_or_an_id(node: object) -> None:
+    with pytest.raises(InvalidRequest, match="a name or an id"):
+        ask(node, 13, None)
+
+
+def test_an_unknown_topic_is_created_and_in_the_answer(node: object) -> None:
+    """Kafka answers UNKNOWN_TOPIC_OR_PARTITION once more; the client would ask again."""
+    node.create("my.topic")
+    response = ask(node, 13, "new", "my_topic", "a b", allow_auto_topic_creation=True)
+    assert summary(response) == [
+        ("new", 0, 1),
+        ("my_topic", UNKNOWN_TOPIC, 0),
+        ("a b", INVALID_TOPIC, 0),
+    ]
+    assert node.submitted == ["handle_create_topics"]
+
+
+def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:
+    assert summary(ask(node, 13, "new")) == [("new", UNKNOWN_TOPIC, 0)]
+    node.config.auto_create_topics_enable = False
+    assert summary(ask(node, 13, "new", allow_auto_topic_creation=True)) == [
+        ("new", UNKNOWN_TOPIC, 0)
+    ]
+    assert node.submitted == []
+
+
+def test_internal_topics_come_with_their_own_configuration_or_not_at_all(node: object) -> None:
+    response = ask(
+        node, 13, "__consumer_offsets", "__transaction_state", allow_auto_topic_creation=True
+    )
+    assert summary(response) == [
+        ("__consumer_offsets", 0, 2),
+        ("__transaction_state", UNKNOWN_TOPIC, 0),
+    ]
+    assert [topic.is_internal for topic in response.topics] == [True, True]
+    assert node.live.image.topic_config("__consumer_offsets")["cleanup.policy"] == "compact"
+
+
+@pytest.mark.parametrize(("version", "cluster", "topic"), [(8, 8096, 3576), (13, 8096, 3576)])
+def test_authorized_operations_are_told_on_request(
+    node: object, version: int, cluster: int, topic: int
+) -> None:
+    node.create("a")
+    silent = ask(node, version, "a")
+    assert (silent.cluster_authorized_operations, silent.topics[0].topic_authorized_operations) == (
+        NOT_ASKED,
+        NOT_ASKED,
+    )
+    told = ask(
+        node,
+        version,
+        "a",
+        "nope",
+        include_cluster_authorized_operations=True,
+        include_topic_authorized_operations=True,
+    )
+    assert told.cluster_authorized_operations == cluster
+    assert [t.topic_authorized_operations for t in told.topics] == [topic, NOT_ASKED]
+
+
+def test_a_partition_without_a_leader(node: object) -> None:
+    node.create("a")
+    node.replay(
+        PartitionChangeRecord(
+            partition_id=0, topic_id=node.live.image.topic("a").topic_id, leader=-1
+        )
+    )
+    partition = ask(node, 13, "a").topics[0].partitions[0]
+    assert (partition.error_code, partition.leader_id, partition.leader_epoch) == (
+        LEADER_NOT_AVAILABLE,
+        -1,
+        1,
+    )
+
+
+@pytest.mark.parametrize(("version", "code"), [(5, LEADER_NOT_AVAILABLE), (6, LISTENER_NOT_FOUND)])
+def test_a_leader_that_lacks_the_listener(make_node: Callable, version: int, code: int) -> None:
+    node = make_node()
+    node.add_broker(2, listener="OTHER")
+    node.create("a", 2)
+    by_leader = {p.leader_id: p.error_code for p in ask(node, version, "a").topics[0].partitions}
+    assert by_leader == {1: 0, -1: code}
+
+
+def test_a_fenced_replica_is_offline(make_node: Callable) -> None:
+    node = make_node()
+    node.add_broker(2, fenced=True)
+    node.create("a", 1, 2)
+    (partition,) = ask(node, 13, "a").topics[0].partitions
+    assert (sorted(partition.replica_nodes), partition.isr_nodes, partition.offline_replicas) == (
+        [1, 2],
+        [1],
+        [2],
+    )
+    (old,) = ask(node, 0, "a").topics[0].partitions
+    assert (old.replica_nodes, old.error_code) == ([1], REPLICA_NOT_AVAILABLE)
+    assert [b.node_id for b in ask(node, 13).brokers] == [1]
