@@ -8,6 +8,7 @@ from millstream.streams.dsl import (
     KGroupedTable,
     KStream,
     KTable,
+    SessionWindowedKStream,
     StreamsBuilder,
     TimeWindowedKStream,
 )
@@ -15,7 +16,12 @@ from millstream.streams.dsl.windowed import EmitStrategy
 from millstream.streams.options import Materialized, OffsetReset, RecordContext, StoreType
 from millstream.streams.serdes import Serde, Windowed
 from millstream.streams.topology import Topology, TopologyBuilder
-from millstream.streams.windows import TimeWindows, UnlimitedWindows
+from millstream.streams.windows import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 
 __all__ = [
     "EmitStrategy",
@@ -27,6 +33,9 @@ __all__ = [
     "OffsetReset",
     "RecordContext",
     "Serde",
+    "SessionWindowedKStream",
+    "SessionWindows",
+    "SlidingWindows",
     "StoreType",
     "StreamsBuilder",
     "StreamsConfig",

@@ -80,3 +80,49 @@ class UnlimitedWindows:
     @property
     def retention_ms(self) -> int:
         return MAX_TIMESTAMP
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindows:
+    """Windows of all records within a time difference, both ends inclusive. Use `SlidingWindows.of`."""
+
+    difference_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.difference_ms < 0 or self.grace_ms < 0:
+            raise ValueError("time difference and grace must not be negative")
+
+    @classmethod
+    def of(cls, difference: timedelta, *, grace: timedelta = timedelta(0)) -> SlidingWindows:
+        """Windows of this time difference."""
+        return cls(to_ms(difference), to_ms(grace))
+
+    @property
+    def size_ms(self) -> int:
+        return self.difference_ms
+
+    @property
+    def retention_ms(self) -> int:
+        return 2 * self.difference_ms + self.grace_ms
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindows:
+    """Sessions that end after a gap without records. Use `SessionWindows.of`."""
+
+    gap_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.gap_ms <= 0 or self.grace_ms < 0:
+            raise ValueError("the gap must be larger than zero, grace must not be negative")
+
+    @classmethod
+    def of(cls, gap: timedelta, *, grace: timedelta = timedelta(0)) -> SessionWindows:
+        """Sessions with this inactivity gap."""
+        return cls(to_ms(gap), to_ms(grace))
+
+    @property
+    def retention_ms(self) -> int:
+        return self.gap_ms + self.grace_ms

@@ -14,7 +14,12 @@ from millstream.streams import StoreType, StreamsBuilder, StreamsConfig
 from millstream.streams.config import OnError
 from millstream.streams.errors import SerializationError, StreamsError, TopologyError
 from millstream.streams.serdes import Windowed
-from millstream.streams.state import KeyValueStore, TimestampedKeyValueStore, WindowStore
+from millstream.streams.state import (
+    KeyValueStore,
+    SessionStore,
+    TimestampedKeyValueStore,
+    WindowStore,
+)
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
 APPLICATION_ID = "app"
@@ -271,6 +276,10 @@ def _stores(driver: TopologyTestDriver) -> dict:
                 rows.append(
                     ((text(window.key), window.start_ms), [shown(window), shown(value), timestamp])
                 )
+        elif isinstance(store, SessionStore):
+            for session, value in store.fetch_all():
+                at = (text(session.key), session.start_ms, session.end_ms)
+                rows.append((at, [shown(session), shown(value)]))
         elif isinstance(store, TimestampedKeyValueStore):
             for key, (value, timestamp) in store.scan():
                 rows.append(((text(key),), [shown(key), shown(value), timestamp]))

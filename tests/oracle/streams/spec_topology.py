@@ -14,6 +14,8 @@ from millstream.streams import (
     KTable,
     Materialized,
     OffsetReset,
+    SessionWindows,
+    SlidingWindows,
     StoreType,
     StreamsBuilder,
     TimeWindows,
@@ -87,7 +89,7 @@ def materialized(op: dict) -> Materialized | None:
     )
 
 
-def windows(options: dict) -> TimeWindows | UnlimitedWindows:
+def windows(options: dict):
     kind = options["type"]
     grace = ms(options.get("grace", 0))
     if kind == "tumbling":
@@ -96,7 +98,9 @@ def windows(options: dict) -> TimeWindows | UnlimitedWindows:
         return TimeWindows.hopping(ms(options["size"]), ms(options["advance"]), grace=grace)
     if kind == "unlimited":
         return UnlimitedWindows(options.get("start", 0))
-    raise Unsupported(f"windows {kind}")
+    if kind == "sliding":
+        return SlidingWindows.of(ms(options["diff"]), grace=grace)
+    return SessionWindows.of(ms(options["gap"]), grace=grace)
 
 
 class SpecTopology:
@@ -314,9 +318,11 @@ class SpecTopology:
                 name=op.get("name"),
                 materialized=materialized(op),
             )
+        mergers = [fn.merger(op["merge"])] if "merge" in op else []
         return grouped.aggregate(
             fn.initializer(op["init"]),
             fn.aggregator(op["fn"]),
+            *mergers,
             name=op.get("name"),
             materialized=materialized(op),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from millstream.streams.dsl.builder import StreamsBuilder
 from millstream.streams.dsl.grouped import KGroupedStream
 from millstream.streams.dsl.grouped_table import KGroupedTable
+from millstream.streams.dsl.session_windowed import SessionWindowedKStream
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.windowed import TimeWindowedKStream
@@ -14,6 +15,7 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "SessionWindowedKStream",
     "StreamsBuilder",
     "TimeWindowedKStream",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
@@ -15,6 +15,7 @@ from millstream.streams.dsl.graph import (
     repartition_node,
 )
 from millstream.streams.dsl.materialize import StoreRequest, key_value_store
+from millstream.streams.dsl.session_windowed import SessionWindowedKStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.dsl.windowed import TimeWindowedKStream
@@ -22,7 +23,12 @@ from millstream.streams.options import Materialized
 from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
-from millstream.streams.windows import TimeWindows, UnlimitedWindows
+from millstream.streams.windows import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -132,8 +138,18 @@ class KGroupedStream(Generic[K, V]):
             lambda old: ops.StreamAggregate(store, initializer, aggregator, old),
         )
 
-    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> TimeWindowedKStream[K, V]:
-        """Aggregate per key and window."""
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedKStream[K, V]: ...
+    @overload
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows
+    ) -> TimeWindowedKStream[K, V]: ...
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
+    ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
+        """Aggregate per key and window, or per key and session."""
+        if isinstance(windows, SessionWindows):
+            return SessionWindowedKStream(self._graph, self._node, self._grouping, windows)
         return TimeWindowedKStream(self._graph, self._node, self._grouping, windows)
 
     def _aggregate(

@@ -11,6 +11,7 @@ from millstream.streams.options import Materialized, StoreType
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology.names import check_name
+from millstream.streams.windows import to_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,18 @@ def key_value_store(
         options.logging,
     )
     return StoreRequest(spec, options.store is not None)
+
+
+def checked_retention(store: str, materialized: Materialized | None, needed_ms: int) -> int:
+    """How long a window store keeps its rows, in milliseconds; ValueError if that is too short (S24)."""
+    retention = None if materialized is None else materialized.retention
+    retention_ms = needed_ms if retention is None else to_ms(retention)
+    if retention_ms < needed_ms:
+        raise ValueError(
+            f"store {store} keeps {retention_ms} ms, less than its windows and their grace "
+            f"({needed_ms} ms) need: raise its retention"
+        )
+    return retention_ms
 
 
 def _with_logging(spec: StoreSpec, logging: bool | Mapping[str, str]) -> StoreSpec:

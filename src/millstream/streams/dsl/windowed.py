@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
-from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.materialize import checked_retention, key_value_store
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.options import Materialized
@@ -17,7 +17,7 @@ from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.serdes.windowed import Windowed, time_windowed
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
-from millstream.streams.windows import TimeWindows, UnlimitedWindows, to_ms
+from millstream.streams.windows import SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.grouped import Grouping
@@ -42,7 +42,7 @@ class TimeWindowedKStream(Generic[K, V]):
         graph: StreamGraph,
         node: GraphNode,
         grouping: Grouping,
-        windows: TimeWindows | UnlimitedWindows,
+        windows: TimeWindows | UnlimitedWindows | SlidingWindows,
         emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
     ) -> None:
         self._graph = graph
@@ -108,9 +108,13 @@ class TimeWindowedKStream(Generic[K, V]):
         node_name = self._graph.names.name_or_generate(name, prefix)
         spec = self._window_store(request.spec, materialized)
         windows, final = self._windows, self._emit is EmitStrategy.ON_WINDOW_CLOSE
-        definition = AggregateDefinition(
-            spec, lambda old: ops.WindowAggregate(spec.name, windows, *functions, final, old)
-        )
+
+        def operator(old: bool) -> ops.OperatorSpec:
+            if isinstance(windows, SlidingWindows):
+                return ops.SlidingAggregate(spec.name, windows, *functions, final, old)
+            return ops.WindowAggregate(spec.name, windows, *functions, final, old)
+
+        definition = AggregateDefinition(spec, operator)
         node, sources = self._grouping.add_aggregation(
             self._graph, self._node, node_name, definition
         )
@@ -119,13 +123,7 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def _window_store(self, spec: StoreSpec, materialized: Materialized | None) -> StoreSpec:
         windows = self._windows
-        retention = None if materialized is None else materialized.retention
-        retention_ms = windows.retention_ms if retention is None else to_ms(retention)
-        if retention_ms < windows.retention_ms:
-            raise ValueError(
-                f"store {spec.name} keeps {retention_ms} ms, less than window size and grace "
-                f"({windows.retention_ms} ms) need: raise its retention"
-            )
+        retention_ms = checked_retention(spec.name, materialized, windows.retention_ms)
         final = self._emit is EmitStrategy.ON_WINDOW_CLOSE
         return replace(
             spec,

@@ -11,6 +11,8 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel import (
     aggregates,
     joins,
+    session_aggregates,
+    sliding_aggregates,
     stateless,
     table_aggregates,
     table_joins,
@@ -22,10 +24,11 @@ from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.change import changes
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.session import SessionStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 
-Store = KeyValueStore | TimestampedKeyValueStore | WindowStore
+Store = KeyValueStore | TimestampedKeyValueStore | WindowStore | SessionStore
 
 _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
     ops.Filter: stateless.Filter,
@@ -44,6 +47,8 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
     ops.StreamCount: aggregates.StreamCount,
     ops.StreamReduce: aggregates.StreamReduce,
     ops.WindowAggregate: window_aggregates.WindowAggregate,
+    ops.SlidingAggregate: sliding_aggregates.SlidingAggregate,
+    ops.SessionAggregate: session_aggregates.SessionAggregate,
     ops.TableSource: tables.TableSource,
     ops.TableFilter: tables.TableFilter,
     ops.TableMapValues: tables.TableMapValues,
@@ -72,10 +77,10 @@ def make_operator(
         )
         return with_store
     if isinstance(spec, ops.StreamTableJoin):
-        tables_only = {n: s for n, s in stores.items() if not isinstance(s, KeyValueStore)}
+        tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
         return joins.StreamTableJoin(context, spec, joins.table_lookup(spec.view, tables_only))
     if isinstance(spec, ops.TableJoin):
-        tables_only = {n: s for n, s in stores.items() if not isinstance(s, KeyValueStore)}
+        tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
         return table_joins.TableJoin(context, spec, joins.table_lookup(spec.view, tables_only))
     raise AssertionError(f"no operator for {spec}")
 

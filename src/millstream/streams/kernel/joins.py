@@ -9,10 +9,13 @@ from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.key_value import TimestampedKeyValueStore
+from millstream.streams.state.session import SessionStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 
-Stores = Mapping[str, TimestampedKeyValueStore | WindowStore]
+TABLE_STORES = (TimestampedKeyValueStore, WindowStore, SessionStore)
+TableStore = TimestampedKeyValueStore | WindowStore | SessionStore
+Stores = Mapping[str, TableStore]
 Row = tuple[object, int]
 Lookup = Callable[[object], Row | None]
 """key → (value, timestamp) of the table's row, None where it has none."""
@@ -71,7 +74,15 @@ def _joined(left: Lookup, right: Lookup, view: ops.JoinView) -> Lookup:
     return lookup
 
 
-def _store_lookup(store: TimestampedKeyValueStore | WindowStore) -> Lookup:
+def _store_lookup(store: TableStore) -> Lookup:
+    if isinstance(store, SessionStore):
+
+        def session(key: object) -> Row | None:
+            assert isinstance(key, Windowed), "a session table is read by windowed keys"
+            value = store.get(key)
+            return None if value is None else (value, key.end_ms)
+
+        return session
     if isinstance(store, WindowStore):
 
         def windowed(key: object) -> Row | None:

@@ -22,6 +22,7 @@ from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.session import SessionStore
 from millstream.streams.state.store import StoreParts
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.state.window import WindowStore
@@ -219,6 +220,8 @@ class StreamTask:
         )
         if spec.is_window:
             return WindowStore(parts)
+        if spec.kind is StoreKind.SESSION:
+            return SessionStore(parts)
         if spec.kind is StoreKind.TIMESTAMPED_KEY_VALUE:
             return TimestampedKeyValueStore(parts)
         return KeyValueStore(parts)

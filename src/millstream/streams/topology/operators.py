@@ -9,7 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from millstream.streams.windows import TimeWindows, UnlimitedWindows
+from millstream.streams.windows import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 
 UserFunction = Callable[..., Any]  # Any: user functions work on user types
 
@@ -256,4 +261,29 @@ class TableReduce(OperatorSpec):
     store: str
     adder: UserFunction
     subtractor: UserFunction
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingAggregate(OperatorSpec):
+    """Aggregate in sliding windows: initializer() and aggregator(key, value, aggregate)."""
+
+    store: str
+    windows: SlidingWindows
+    initializer: UserFunction
+    aggregator: UserFunction
+    emit_final: bool = False
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAggregate(OperatorSpec):
+    """Aggregate in sessions: also merger(key, aggregate, aggregate)."""
+
+    store: str
+    windows: SessionWindows
+    initializer: UserFunction
+    aggregator: UserFunction
+    merger: UserFunction
+    emit_final: bool = False
     send_old_values: bool = False

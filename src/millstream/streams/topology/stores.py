@@ -19,13 +19,14 @@ class StoreKind(Enum):
     TIMESTAMPED_KEY_VALUE = "timestamped_key_value"
     WINDOW = "window"
     TIMESTAMPED_WINDOW = "timestamped_window"
+    SESSION = "session"
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSpec:
     """One state store. Serdes that are None are the application's default serdes.
 
-    `retention_ms` and `window_size_ms` belong to window stores. `time_ordered`: rows are found by time
+    `retention_ms` belongs to window and session stores, `window_size_ms` to window stores. `time_ordered`: rows are found by time
     first, as emit-on-window-close needs them.
     """
 
@@ -52,7 +53,7 @@ class StoreSpec:
     def changelog_config(self, additional_retention_ms: int = _DAY_MS) -> dict[str, str]:
         """Settings of the changelog topic (S12)."""
         config = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
-        if self.is_window:
+        if self.is_window or self.kind is StoreKind.SESSION:
             assert self.retention_ms is not None, "a window store has a retention"
             config["cleanup.policy"] = "compact,delete"
             config["retention.ms"] = str(

@@ -1,0 +1,99 @@
+"""Session aggregation (S22): a record joins all sessions it touches into one.
+
+Lateness is judged after merging, so a late record that bridges to a live session counts. Every absorbed
+session is removed and forwarded as a tombstone at its end, before the merged result. Updates carry no headers, as in Kafka Streams.
+"""
+
+from __future__ import annotations
+
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.state.session import SessionStore
+from millstream.streams.topology import operators as ops
+
+
+class SessionAggregate(Operator):
+    """KStreamSessionWindowAggregate; null values reach the aggregator, null keys are dropped (S19)."""
+
+    multiplies = True
+
+    def __init__(
+        self, context: TaskContext, spec: ops.SessionAggregate, store: SessionStore
+    ) -> None:
+        super().__init__(context)
+        self._store = store
+        self._spec = spec
+        self._emitted_close_time = -1
+
+    def process(self, batch: Batch) -> Batch:
+        out = Batch([], [], [], [], [], [] if self._spec.send_old_values else None)
+        expired_puts = self._store.expired_puts
+        for row in range(len(batch)):
+            if batch.keys[row] is None:
+                self.context.dropped_records += 1
+            else:
+                self._aggregate(batch, row, out)
+        self.context.dropped_records += self._store.expired_puts - expired_puts
+        return out
+
+    def _aggregate(self, batch: Batch, row: int, out: Batch) -> None:
+        spec, store = self._spec, self._store
+        key, at = batch.keys[row], batch.timestamps[row]
+        gap = spec.windows.gap_ms
+        store.stream_time = max(store.stream_time, at)
+        close_time = store.stream_time - spec.windows.grace_ms - gap
+        aggregate = spec.initializer()
+        start = end = at
+        touched = store.find(key, at - gap, at + gap)
+        for session, value in touched:
+            aggregate = spec.merger(key, aggregate, value)
+            start, end = min(start, session.start_ms), max(end, session.end_ms)
+        if end < close_time:
+            self.context.dropped_records += 1
+        else:
+            if (start, end) != (at, at):
+                for session, value in touched:
+                    store.put(session, None, at)
+                    self._update(batch, row, out, (session, value, None))
+            aggregate = spec.aggregator(key, batch.values[row], aggregate)
+            merged = Windowed(key, start, end)
+            store.put(merged, aggregate, at)
+            self._update(batch, row, out, (merged, None, aggregate))
+        if spec.emit_final:
+            self._close_sessions(batch, row, out, close_time)
+
+    def _update(
+        self, batch: Batch, row: int, out: Batch, change: tuple[Windowed[object], object, object]
+    ) -> None:
+        if not self._spec.emit_final:
+            _append(batch, row, out, change, NO_HEADERS)
+
+    def _close_sessions(self, batch: Batch, row: int, out: Batch, close_time: int) -> None:
+        """Give out the sessions that this row has closed, by their ends."""
+        if close_time <= self._emitted_close_time:
+            return
+        first = max(0, self._emitted_close_time)
+        self._emitted_close_time = close_time
+        if close_time - 1 < first:
+            return
+        for session, value in list(self._store.fetch_all(first, close_time - 1)):
+            _append(batch, row, out, (session, None, value), batch.headers[row])
+
+
+def _append(
+    batch: Batch,
+    row: int,
+    out: Batch,
+    change: tuple[Windowed[object], object, object],
+    headers: Headers,
+) -> None:
+    session, old, new = change
+    out.keys.append(session)
+    out.values.append(new)
+    out.timestamps.append(session.end_ms)
+    out.headers.append(headers)
+    out.ordinals.append(batch.ordinals[row])
+    if out.old_values is not None:
+        out.old_values.append(old)

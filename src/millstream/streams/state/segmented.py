@@ -1,0 +1,119 @@
+"""What window and session stores share: rows that belong to a time and are forgotten by segments.
+
+A row's key has its segment (8 bytes) in front, so that old segments are one range.
+
+Retention counts from the newest time that was put (not from stream time): a row is visible while its time is
+larger than newest - retention. The persistent time-ordered store alone also shows the row at exactly that time
+(both measured on Kafka Streams 4.3.1). On disk a row is refused once its segment is gone, in memory at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP
+from millstream.streams.state.store import StateStore, StoreParts
+
+_LONG = Struct(">q")
+pack_time = _LONG.pack
+unpack_time = _LONG.unpack_from
+_SEGMENT_MS_MIN = 60_000
+
+
+class SegmentedStore(StateStore):
+    """Sub-classes know how a row's key is laid out behind its segment."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        spec = parts.spec
+        assert spec.retention_ms is not None, "a window store has a retention"
+        self._retention_ms = spec.retention_ms
+        self._segment_ms = max(spec.retention_ms // 2, _SEGMENT_MS_MIN)
+        self._time_first = spec.time_ordered
+        self._shows_edge = spec.time_ordered and spec.persistent
+        self._newest = self._newest_stored_time()
+        self.expired_puts = 0
+        """Rows that were too old to be stored; operators add them to the dropped records."""
+
+    def discard(self) -> None:
+        super().discard()
+        self._newest = self._newest_stored_time()
+
+    def row_time(self, row_key: bytes) -> int:
+        """The time of a row, by which it expires."""
+        raise NotImplementedError
+
+    def forget(self, row_key: bytes) -> None:
+        """A row is being deleted with its segment."""
+
+    def encoded(self, key: object, value: object) -> tuple[bytes, bytes | None]:
+        """Key and value as bytes."""
+        try:
+            return self._encode_key(key), None if value is None else self._encode_value(value)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise self._unwritable(key, value) from error
+
+    def segment(self, time: int) -> bytes:
+        return pack_time(time // self._segment_ms)
+
+    def rows_between(self, low: int, high: int) -> Iterator[tuple[bytes, bytes]]:
+        """Stored rows with low <= time <= high."""
+        end_segment = high // self._segment_ms + 1
+        end = None if end_segment > MAX_TIMESTAMP else pack_time(end_segment)
+        for row_key, stored in self.rows.scan(self.segment(low), end):
+            if low <= self.row_time(row_key) <= high:
+                yield row_key, stored
+
+    def rows_of(
+        self, data: bytes, low: int, high: int, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Stored rows with low <= time <= high whose key may begin with these bytes, segment by segment."""
+        high = max(low, min(high, self._newest))
+        segments = range(low // self._segment_ms, high // self._segment_ms + 1)
+        for number in reversed(segments) if reverse else segments:
+            segment = pack_time(number)
+            if self._time_first:
+                first, end = segment, pack_time(number + 1)
+            else:
+                first, end = segment + data + pack_time(low), segment + data + pack_time(high + 1)
+            for row_key, stored in self.rows.scan(first, end, reverse=reverse):
+                if low <= self.row_time(row_key) <= high:
+                    yield row_key, stored
+
+    def oldest_visible(self) -> int:
+        oldest = self._newest - self._retention_ms
+        return max(0, oldest if self._shows_edge else oldest + 1)
+
+    def is_expired(self, time: int) -> bool:
+        """Whether a row is too old to be stored."""
+        oldest = self._newest - self._retention_ms
+        if self.spec.persistent:
+            return time // self._segment_ms < oldest // self._segment_ms
+        return time <= oldest
+
+    def advance(self, time: int) -> None:
+        """Note a new newest time; when it opens a segment, delete the segments that are too old."""
+        if time <= self._newest:
+            return
+        opens_segment = time // self._segment_ms > self._newest // self._segment_ms
+        self._newest = time
+        oldest_segment = (time - self._retention_ms) // self._segment_ms
+        if opens_segment and oldest_segment > 0:
+            for row_key, _ in list(self.rows.scan(b"", pack_time(oldest_segment))):
+                self.rows.put(row_key, None)
+                self.forget(row_key)
+
+    def _newest_stored_time(self) -> int:
+        """The newest time in the newest segment, -1 in an empty store."""
+        newest = -1
+        segment = None
+        for row_key, _ in self.rows.scan(b"", None, reverse=True):
+            if segment is not None and row_key[:8] != segment:
+                break
+            segment = row_key[:8]
+            newest = max(newest, self.row_time(row_key))
+        return newest

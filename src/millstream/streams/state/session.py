@@ -1,0 +1,89 @@
+"""Session stores: rows of a key and a session [start, end], which expire by their end.
+
+Bytes: a changelog key is key ++ end (8) ++ start (8), as in Kafka Streams; a row's key is the same behind its
+segment, with the end once more in front where the store is time-ordered. Values carry no timestamp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
+from millstream.streams.state.segmented import SegmentedStore, pack_time, unpack_time
+
+Session = tuple[Windowed[object], object]
+
+
+class SessionStore(SegmentedStore):
+    """One value per key and session."""
+
+    def get(self, session: Windowed[object]) -> object:
+        """The value of exactly this session, or None."""
+        if session.end_ms < self.oldest_visible():
+            return None
+        stored = self.rows.get(self._row_key(self._changelog_key(session), session.end_ms))
+        return None if stored is None else self._decode_value(stored)
+
+    def put(self, session: Windowed[object], value: object, timestamp: int) -> None:
+        """Set the value of a session; None removes it. `timestamp` is that of the changelog record."""
+        key = self._changelog_key(session)
+        written = self.encoded(session.key, value)[1]
+        self.advance(session.end_ms)
+        if self.is_expired(session.end_ms):
+            self.expired_puts += 1
+        else:
+            self.rows.put(self._row_key(key, session.end_ms), written)
+        if self.changelog is not None:
+            self.changelog.append(key, written, timestamp)
+
+    def find(
+        self, key: object, earliest_end: int, latest_start: int, *, reverse: bool = False
+    ) -> list[Session]:
+        """Visible sessions of a key that end at or after the one and start at or before the other."""
+        data = self._encode_key(key)
+        low = max(earliest_end, self.oldest_visible())
+        found = []
+        for row_key, stored in self.rows_of(data, low, MAX_TIMESTAMP - 1, reverse=reverse):
+            row_data, start, end = self._split(row_key)
+            if row_data == data and start <= latest_start:
+                found.append((Windowed(key, start, end), self._decode_value(stored)))
+        return found
+
+    def fetch_all(
+        self, earliest_end: int = 0, latest_end: int = MAX_TIMESTAMP
+    ) -> Iterator[Session]:
+        """Visible sessions that end in this range.
+
+        By end where the store is time-ordered or in memory, otherwise by segment, key and end.
+        """
+        low = max(earliest_end, self.oldest_visible())
+        rows = self.rows_between(low, latest_end)
+        found: Iterator[tuple[bytes, int, int, bytes]]
+        found = ((*self._split(key), stored) for key, stored in rows)
+        if not (self._time_first or self.spec.persistent):
+            found = iter(sorted(found, key=lambda row: (row[2], row[0], row[1])))
+        for data, start, end, stored in found:
+            yield Windowed(self._key.decode(data), start, end), self._decode_value(stored)
+
+    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+        end = unpack_time(key, len(key) - 16)[0]
+        self.advance(end)
+        if not self.is_expired(end):
+            self.rows.put(self._row_key(key, end), value)
+
+    def row_time(self, row_key: bytes) -> int:
+        return int(unpack_time(row_key, len(row_key) - 16)[0])
+
+    def _changelog_key(self, session: Windowed[object]) -> bytes:
+        data = self.encoded(session.key, None)[0]
+        return data + pack_time(session.end_ms) + pack_time(session.start_ms)
+
+    def _row_key(self, changelog_key: bytes, end: int) -> bytes:
+        if self._time_first:
+            return self.segment(end) + pack_time(end) + changelog_key
+        return self.segment(end) + changelog_key
+
+    def _split(self, row_key: bytes) -> tuple[bytes, int, int]:
+        data = row_key[16 if self._time_first else 8 : -16]
+        end, start = unpack_time(row_key, len(row_key) - 16), unpack_time(row_key, len(row_key) - 8)
+        return data, start[0], end[0]
