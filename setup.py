@@ -17,10 +17,12 @@ def extensions() -> list[Extension]:
     except ImportError:
         return []
     modules = [
-        Extension(f"{leaf}_compiled", [f"src/{leaf.replace('.', '/')}.py"], optional=True)
-        for leaf in LEAVES
+        Extension(f"{leaf}_compiled", [f"src/{leaf.replace('.', '/')}.py"]) for leaf in LEAVES
     ]
-    return list(cythonize(modules, build_dir="build/cython"))
+    built: list[Extension] = cythonize(modules, build_dir="build/cython")
+    for extension in built:  # cythonize makes new ones and forgets what it does not know
+        extension.optional = True
+    return built
 
 
 setup(ext_modules=extensions())
