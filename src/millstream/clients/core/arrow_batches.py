@@ -1,4 +1,4 @@
-"""Between Arrow and the clients: rows to partitions and encoded batches, lists of records to batches, chunks to rows.
+"""Between Arrow and the clients: rows to partitions and encoded batches, fetched chunks to rows.
 
 The only module of the clients that knows pyarrow, which takes long to import; importers do so when they need it.
 """
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from millstream.clients.core.fetched import FetchedChunk
 from millstream.errors import InvalidRecord
-from millstream.records.arrow import HEADERS_TYPE, ReadOptions, from_arrow, to_arrow
+from millstream.records.arrow import ReadOptions, from_arrow, to_arrow
 from millstream.records.batch import patch_offset_and_epoch
 from millstream.records.builder import BatchOptions
 from millstream.records.compression import Codec
@@ -23,7 +23,6 @@ from millstream.runtime.native import load_leaf
 
 if TYPE_CHECKING:
     from millstream.clients.core import murmur2
-    from millstream.clients.core.producer_batch import RecordColumns
 else:
     murmur2 = load_leaf("millstream.clients.core.murmur2")
 
@@ -31,7 +30,6 @@ _RECORD_COUNT: Final = Struct(">i")
 _RECORD_COUNT_AT: Final = 57
 _SLICE_BYTES: Final = 4 * 1024 * 1024
 """Rows are encoded this much at a time, so that memory is taken as it is granted."""
-_UNBOUNDED: Final = 2**31 - 1
 
 
 def rows_by_partition(
@@ -68,25 +66,6 @@ def encode_rows(
         ):
             patch_offset_and_epoch(memoryview(encoded), 0, -1)  # brokers insist on offset 0
             yield encoded, _RECORD_COUNT.unpack_from(encoded, _RECORD_COUNT_AT)[0]
-
-
-def encode_columns(columns: RecordColumns, options: BatchOptions) -> bytearray:
-    """One batch of all records."""
-    count = len(columns.values)
-    arrays = {
-        "key": pa.array(columns.keys, pa.binary()),
-        "value": pa.array(columns.values, pa.binary()),
-        "timestamp": pa.array(columns.timestamps, pa.int64()),
-    }
-    if columns.headers:
-        headers = [
-            [{"key": name, "value": value} for name, value in columns.headers.get(index, ())]
-            for index in range(count)
-        ]
-        arrays["headers"] = pa.array(headers, HEADERS_TYPE)
-    rows = pa.RecordBatch.from_pydict(arrays)
-    (encoded,) = from_arrow(rows, options, batch_bytes_max=_UNBOUNDED)
-    return encoded
 
 
 def chunk_to_arrow(

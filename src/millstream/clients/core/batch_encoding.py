@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from millstream.clients.core.producer_batch import ProducerBatch, RecordColumns
-from millstream.records.batch import patch_producer, read_header
-from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.compression import Codec
-from millstream.records.record import Record, iterate_records
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, cast
 
-_FEW_RECORDS = 8
-"""Up to here writing record by record is quicker than going through Arrow."""
+from millstream.clients.core.producer_batch import ProducerBatch, RecordColumns
+from millstream.clients.core.values import Headers
+from millstream.records.batch import BATCH_HEADER_BYTES, patch_producer, read_header
+from millstream.records.builder import BatchOptions, RecordsSummary, finish_batch
+from millstream.records.compression import Codec
+from millstream.records.record import iterate_records
+from millstream.runtime.native import load_leaf
+
+if TYPE_CHECKING:
+    from millstream.records import writer
+else:
+    writer = load_leaf("millstream.records.writer")
+
+_UNBOUNDED: Final = 2**31 - 1
 
 
 def encode_batch(batch: ProducerBatch, codec: Codec) -> bytearray:
@@ -39,25 +50,56 @@ def columns_of(batch: ProducerBatch) -> RecordColumns:
 
 
 def _encode(batch: ProducerBatch, codec: Codec) -> bytearray:
+    """Whole columns go to the compiled writer; nothing is done per record in Python but taking lengths."""
     columns = batch.columns
     assert columns is not None, "a batch has columns or bytes"
-    options = BatchOptions(
-        codec=codec,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence,
+    rows = batch.record_count
+    source = writer.RecordWriter(
+        _binary_source(columns.keys),
+        _binary_source(columns.values),
+        memoryview(array("q", columns.timestamps)),
+        _header_source(columns.headers, rows) if columns.headers else None,
     )
-    if batch.record_count > _FEW_RECORDS:
-        from millstream.clients.core.arrow_batches import encode_columns
-
-        return encode_columns(columns, options)
-    headers = columns.headers
-    return build_batch(
-        (
-            Record(0, timestamp, key, value, headers.get(index, []))
-            for index, (timestamp, key, value) in enumerate(
-                zip(columns.timestamps, columns.keys, columns.values, strict=True)
-            )
+    last, size, max_timestamp = source.fit(0, _UNBOUNDED)
+    assert last == rows, "the accumulator bounds batches, nobody else"
+    out = bytearray(BATCH_HEADER_BYTES + size)
+    source.write(out, BATCH_HEADER_BYTES, 0, rows)
+    return finish_batch(
+        out,
+        RecordsSummary(rows, rows - 1, columns.timestamps[0], max_timestamp),
+        BatchOptions(
+            codec=codec,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            base_sequence=batch.base_sequence,
         ),
-        options,
+    )
+
+
+def _binary_source(items: Sequence[bytes | None]) -> writer.BinarySource:
+    """The items as Arrow lays out a binary column: offsets, a bitmap of those that are not null, bytes."""
+    validity = b""
+    present = items
+    if None in items:
+        bitmap = bytearray((len(items) + 7) // 8)
+        if items.count(None) < len(items):
+            for index, item in enumerate(items):
+                if item is not None:
+                    bitmap[index >> 3] |= 1 << (index & 7)
+        validity = bytes(bitmap)
+        present = [item or b"" for item in items]
+    contents = cast("Sequence[bytes]", present)
+    offsets = array("i", accumulate(map(len, contents), initial=0))
+    return writer.BinarySource(
+        memoryview(offsets), memoryview(validity), 0, memoryview(b"".join(contents))
+    )
+
+
+def _header_source(headers: dict[int, Headers], rows: int) -> writer.HeaderSource:
+    counts = (len(headers.get(row, ())) for row in range(rows))
+    flat = [header for row in sorted(headers) for header in headers[row]]
+    return writer.HeaderSource(
+        memoryview(array("i", accumulate(counts, initial=0))),
+        _binary_source([name.encode() for name, _ in flat]),
+        _binary_source([content for _, content in flat]),
     )

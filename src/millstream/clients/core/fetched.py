@@ -8,13 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from millstream.clients.core.values import ConsumerRecord
 from millstream.errors import CorruptMessage, KafkaError, error_for
 from millstream.model import TopicPartition
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
-from millstream.records.record import iterate_records
+from millstream.records.record import iterate_records, records_section
 from millstream.records.transactions import AbortedTransactionFilter
+from millstream.runtime.native import load_leaf
+
+if TYPE_CHECKING:
+    from millstream.records import walker
+else:
+    walker = load_leaf("millstream.records.walker")
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +59,46 @@ def decode_records(
     topic_partition: TopicPartition, header: BatchHeader, view: memoryview, from_offset: int
 ) -> list[ConsumerRecord]:
     """The records of a batch from `from_offset` on. A fetch starts with the whole batch that holds its offset."""
+    section = records_section(header, view)
+    count = header.record_count
+    offsets = memoryview(bytearray(8 * count)).cast("q")
+    timestamps = memoryview(bytearray(8 * count)).cast("q")
+    places = memoryview(bytearray(4 * walker.PLACE_COLUMNS * count)).cast("i")
+    columns = walker.RecordColumns(offsets, timestamps, places)
+    rows = columns.walk(section, header, from_offset)
+    if columns.header_totals()[0]:
+        return _decode_one_by_one(topic_partition, header, view, from_offset)
+    topic, partition = topic_partition
+    data = bytes(section)
+    key_at, key_length, value_at, value_length = (
+        places[column * count : column * count + rows].tolist() for column in range(4)
+    )
+    return [
+        ConsumerRecord(
+            topic,
+            partition,
+            offset,
+            timestamp,
+            None if kl < 0 else data[ka : ka + kl],
+            None if vl < 0 else data[va : va + vl],
+            [],
+        )
+        for offset, timestamp, ka, kl, va, vl in zip(
+            offsets[:rows].tolist(),
+            timestamps[:rows].tolist(),
+            key_at,
+            key_length,
+            value_at,
+            value_length,
+            strict=True,
+        )
+    ]
+
+
+def _decode_one_by_one(
+    topic_partition: TopicPartition, header: BatchHeader, view: memoryview, from_offset: int
+) -> list[ConsumerRecord]:
+    """Batches with headers."""
     topic, partition = topic_partition
     return [
         ConsumerRecord(
