@@ -15,7 +15,7 @@ class FlushPlan:
     """Every record below it is on the disk once `sync` returned."""
     log_files: tuple[File, ...]
     sealed_files: tuple[File, ...]
-    """Indexes and snapshots that no one writes any more; closed when the flush is complete."""
+    """Indexes that no one writes any more; closed when the flush is complete."""
 
     def sync(self) -> None:
         """Blocks. Touches nothing but the files, so it may run in any thread. Raises OSError."""

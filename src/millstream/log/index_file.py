@@ -57,17 +57,25 @@ class IndexWriter:
     def moved_to(self, path: str) -> None:
         self._path = path
 
-    def write(self, data: bytes) -> File:
-        """Makes the file hold exactly `data`, whose first `written_bytes` it holds already; the caller closes it."""
+    def write(self, data: bytes) -> File | None:
+        """Makes the file hold exactly `data`, whose first `written_bytes` it holds already.
+
+        Returns the file, for the caller to sync and close; None when there was nothing to write that could be lost.
+        """
         file = self._file_system.open(self._path)
+        is_same = len(data) == self._written_bytes == file.size
         try:
             if file.size != self._written_bytes:
                 file.truncate(self._written_bytes)
-            file.append([data[self._written_bytes :]])
+            if not is_same:
+                file.append([data[self._written_bytes :]])
         except OSError:
             file.close()
             raise
         self._written_bytes = len(data)
+        if is_same:
+            file.close()
+            return None
         return file
 
     def forget_after(self, size: int) -> None:

@@ -76,8 +76,8 @@ class OffsetIndex:
         self._loaded = True
         self._keep(0)
 
-    def write(self) -> File:
-        """Brings the file up to date; returns it open, for the caller to sync and close."""
+    def write(self) -> File | None:
+        """Brings the file up to date; returns it open, for the caller to sync and close, unless it was."""
         self._loaded_offsets()
         return self._writer.write(self._encode())
 

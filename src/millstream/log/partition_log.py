@@ -263,9 +263,7 @@ class PartitionLog:
         if active.size_bytes == 0:
             return
         self._sealed_files.extend(active.seal())
-        self._sealed_files.append(
-            self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
-        )
+        self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
         self._begin_active(now)
 
@@ -366,11 +364,13 @@ class PartitionLog:
 
     def flush_is_due(self, now: Instant) -> bool:
         """flush.messages or flush.ms of the topic is reached, or a segment was rolled."""
-        unflushed = self._state.log_end_offset - self._state.recovery_point
+        state = self._state
+        unflushed = state.log_end_offset - state.recovery_point
         waited_ms = now.monotonic_ms - self._last_flush_ms
-        return bool(self._sealed_files) or (
-            unflushed > 0
-            and (unflushed >= self._config.flush_messages or waited_ms >= self._config.flush_ms)
+        return unflushed > 0 and (
+            state.recovery_point < state.segments.active.base_offset
+            or unflushed >= self._config.flush_messages
+            or waited_ms >= self._config.flush_ms
         )
 
     def plan_flush(self) -> FlushPlan | None:
@@ -504,9 +504,7 @@ class PartitionLog:
         self._check_usable()
         try:
             self._sealed_files.extend(self._state.segments.active.seal())
-            self._sealed_files.append(
-                self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
-            )
+            self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
             self.flush(now)
             for _, segment in self._deleted:
                 segment.remove_deleted()

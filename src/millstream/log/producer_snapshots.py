@@ -12,7 +12,7 @@ from millstream.log.producer_snapshot import (
     encode_producer_snapshot,
 )
 from millstream.log.segment_files import SNAPSHOT_SUFFIX, offset_of, segment_path
-from millstream.runtime import File, FileSystem
+from millstream.runtime import FileSystem
 
 
 @final
@@ -27,16 +27,14 @@ class ProducerSnapshots:
             offset for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None
         )
 
-    def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> File:
-        """Returns the file open, for the caller to sync and close: its checksum tells a torn one from a whole one."""
+    def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> None:
+        """Not synced: its checksum tells a torn snapshot from a whole one, and the log replaces it."""
         file = self._file_system.open(self._path(offset))
         try:
             file.truncate(0)
             file.append([encode_producer_snapshot(entries)])
-        except OSError:
+        finally:
             file.close()
-            raise
-        return file
 
     def load_latest(self, highest: int) -> tuple[int, list[ProducerSnapshotEntry]] | None:
         """The newest readable snapshot taken at or below `highest`; unreadable ones are removed."""

@@ -152,7 +152,8 @@ class Segment:
 
     def write_indexes(self) -> list[File]:
         self.prepare_indexes()
-        return [self._offset_index.write(), self._time_index.write()]
+        written = self._offset_index.write(), self._time_index.write()
+        return [file for file in written if file is not None]
 
     def _force_time_entry(self) -> None:
         if self.max_timestamp_ms >= 0:

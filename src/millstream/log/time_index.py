@@ -70,8 +70,8 @@ class TimeIndex:
         self._loaded = True
         self._keep(0)
 
-    def write(self) -> File:
-        """Brings the file up to date; returns it open, for the caller to sync and close."""
+    def write(self) -> File | None:
+        """Brings the file up to date; returns it open, for the caller to sync and close, unless it was."""
         self._loaded_timestamps()
         entries = zip(self._timestamps, self._offsets, strict=True)
         return self._writer.write(b"".join(_ENTRY.pack(*entry) for entry in entries))
