@@ -50,7 +50,10 @@ def test_header_key_that_is_not_utf8_is_replaced() -> None:
 
 
 def test_nothing_is_read_before_the_first_record_is_asked_for() -> None:
-    iterate_records(read_header(batch_of(b"broken!!")), batch_of(b"broken!!"))
+    broken = batch_of(b"broken!!")
+    records = iterate_records(read_header(broken), broken)
+    with pytest.raises(InvalidRecord):
+        next(records)
 
 
 @pytest.mark.parametrize(
