@@ -6,6 +6,7 @@ until the broken field is found. Owns nothing else: the walks are in `broken_byt
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import cast
 
@@ -13,6 +14,7 @@ from millstream.errors import EncodeError, MalformedMessage, UnsupportedVersion
 from millstream.protocol.schema import MessageSchema, parse_schemas
 
 
+@cache
 def schema_of(kind: type) -> MessageSchema:
     """The table of a generated message, which its module carries."""
     table = cast("str", import_module(kind.__module__).SCHEMA)
