@@ -169,8 +169,7 @@ def _check_keys(batches: CheckedBatches) -> None:
 
 def _check_timestamps(batches: CheckedBatches, config: LogConfig, now: Instant) -> None:
     latest = now.wall_ms + config.message_timestamp_after_max_ms
-    limited_before = config.message_timestamp_before_max_ms < _UNLIMITED
-    if not limited_before and all(header.max_timestamp <= latest for header in batches.headers):
+    if config.message_timestamp_before_max_ms == _UNLIMITED and not _is_any_later(batches, latest):
         return
     earliest = now.wall_ms - config.message_timestamp_before_max_ms
     errors = [
@@ -178,12 +177,19 @@ def _check_timestamps(batches: CheckedBatches, config: LogConfig, now: Instant) 
         for index, record in _numbered_records(batches)
         if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest
     ]
-    if errors or any(header.max_timestamp > latest for header in batches.headers):
+    if errors or _is_any_later(batches, latest):
         raise RefusedTimestamps(
             errors[:_RECORD_ERRORS_MAX],
             f"timestamps must lie between {earliest} and {latest} "
             "(message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic)",
         )
+
+
+def _is_any_later(batches: CheckedBatches, latest: int) -> bool:
+    for header in batches.headers:  # noqa: SIM110 - twice as fast as any() for the one batch there mostly is
+        if header.max_timestamp > latest:
+            return True
+    return False
 
 
 # --- compression

@@ -242,10 +242,14 @@ class PartitionLog:
     # --- roll
 
     def _maybe_roll(self, batches: CheckedBatches, now: Instant) -> None:
+        headers = batches.headers
+        timestamp_ms = headers[0].max_timestamp
+        for header in headers:
+            timestamp_ms = max(timestamp_ms, header.max_timestamp)
         active = self._state.segments.active
-        if active.is_full_for(
-            batches.size_bytes, batches.headers[-1].last_offset
-        ) or self._is_too_old(max(header.max_timestamp for header in batches.headers), now):
+        if active.is_full_for(batches.size_bytes, headers[-1].last_offset) or self._is_too_old(
+            timestamp_ms, now
+        ):
             self.roll(now)
 
     def _is_too_old(self, timestamp_ms: int, now: Instant) -> bool:

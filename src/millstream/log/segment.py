@@ -68,6 +68,7 @@ class Segment:
         )
         self.transaction_index = TransactionIndex(file_system, directory, base_offset)
         self._bytes_since_entry = 0
+        self._is_index_full = False
         self._indexes_ready = self._file.size == 0
         self._boundaries: dict[int, int] = {}
         if self._file.size == 0:
@@ -103,18 +104,19 @@ class Segment:
     def is_full_for(self, added_bytes: int, last_offset: int) -> bool:
         """An append of `added_bytes` that ends with `last_offset` must go to a new segment."""
         return (
-            self.size_bytes > self.limits.segment_bytes - added_bytes
-            or self._offset_index.is_full
-            or self._time_index.is_full
+            self._file.size > self.limits.segment_bytes - added_bytes
+            or self._is_index_full
             or last_offset - self.base_offset > _RELATIVE_OFFSET_MAX
         )
 
     # --- writing
 
     def append(self, buffers: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
-        """Writes whole batches with their final offsets. Raises OSError; the owner then calls `cut_back`."""
-        self.prepare_indexes()
-        position = self.size_bytes
+        """Writes whole batches with their final offsets. Raises OSError; the owner then calls `cut_back`.
+
+        The owner has called `prepare_indexes` when the segment became active.
+        """
+        position = self._file.size
         self._file.append(buffers)
         for header in headers:
             self.index_batch(position, header)
@@ -127,10 +129,11 @@ class Segment:
             self.first_timestamp_ms = header.max_timestamp
         if header.max_timestamp > self.max_timestamp_ms:
             self.max_timestamp_ms = header.max_timestamp
-            self.max_timestamp_offset = header.last_offset
+            self.max_timestamp_offset = header.base_offset + header.last_offset_delta
         if self._bytes_since_entry > self.limits.index_interval_bytes:
             self._offset_index.append(header.last_offset - self.base_offset, position)
             self._force_time_entry()
+            self._is_index_full = self._offset_index.is_full or self._time_index.is_full
             self._bytes_since_entry = 0
         self._bytes_since_entry += header.size_bytes
 
@@ -171,6 +174,7 @@ class Segment:
             self._continue_from_indexes()
         except (CorruptIndex, CorruptMessage):
             self.rebuild_indexes()
+        self._is_index_full = self._offset_index.is_full or self._time_index.is_full
         self._indexes_ready = True
 
     def rebuild_indexes(self) -> None:
@@ -187,6 +191,7 @@ class Segment:
         self.max_timestamp_ms = self.max_timestamp_offset = -1
         self.first_timestamp_ms = None
         self._bytes_since_entry = 0
+        self._is_index_full = False
         self._indexes_ready = True
 
     def _continue_from_indexes(self) -> None:
