@@ -1,0 +1,92 @@
+"""Keys go where Java's default partitioner sends them; records without a key stick to one partition for a while."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import pytest
+
+from millstream.clients.core.cluster_metadata import PartitionMetadata, TopicMetadata
+from millstream.clients.core.partitioner import Partitioner
+from millstream.errors import InvalidRecord
+
+KNOWN_HASHES = [
+    (b"", 0x106E08D9),
+    (b"21", -973932308),
+    (b"foobar", -790332482),
+    (b"a-little-bit-long-string", -985981536),
+    (b"a-little-bit-longer-string", -1486304829),
+    (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
+    (b"abc", 479470107),
+]
+"""Of Kafka's own UtilsTest (signed), and the hash of nothing."""
+
+
+def twins() -> list[ModuleType]:
+    modules = [importlib.import_module("millstream.clients.core.murmur2")]
+    try:
+        modules.append(importlib.import_module("millstream.clients.core.murmur2_compiled"))
+    except ModuleNotFoundError:
+        pass
+    return modules
+
+
+@pytest.mark.parametrize("module", twins(), ids=lambda module: module.__name__.rpartition(".")[2])
+class TestMurmur2:
+    @pytest.mark.parametrize(("key", "expected"), KNOWN_HASHES)
+    def test_hashes_are_those_of_java(self, module: ModuleType, key: bytes, expected: int) -> None:
+        assert module.murmur2(key) == expected & 0xFFFFFFFF
+
+    def test_a_column_of_keys_gets_the_partitions_of_its_keys(self, module: ModuleType) -> None:
+        keys = [key for key, _ in KNOWN_HASHES]
+        offsets = [0]
+        for key in keys:
+            offsets.append(offsets[-1] + len(key))
+        out = memoryview(bytearray(4 * len(keys))).cast("i")
+        view = memoryview(bytearray(4 * len(offsets))).cast("i")
+        for index, offset in enumerate(offsets):
+            view[index] = offset
+        module.partitions_for_keys(view, memoryview(b"".join(keys)), 7, out)
+        assert out.tolist() == [module.partition_for_key(key, 7) for key in keys]
+
+    def test_offsets_outside_the_data_are_refused(self, module: ModuleType) -> None:
+        offsets = memoryview(bytearray(8)).cast("i")
+        offsets[1] = 99
+        with pytest.raises(InvalidRecord):
+            module.partitions_for_keys(offsets, memoryview(b"abc"), 3, memoryview(bytearray(4)).cast("i"))
+
+
+class Dice:
+    """Draws 0, 1, 2, … in turn."""
+
+    def __init__(self) -> None:
+        self.drawn = -1
+
+    def random(self) -> float:
+        return 0.5
+
+    def randrange(self, stop: int) -> int:
+        self.drawn += 1
+        return self.drawn % stop
+
+    def randbytes(self, count: int) -> bytes:
+        return bytes(count)
+
+
+def topic(*leaders: int) -> TopicMetadata:
+    return TopicMetadata(
+        "t", partitions={index: PartitionMetadata(index, leader) for index, leader in enumerate(leaders)}
+    )
+
+
+def test_records_without_key_stay_for_a_batch_of_bytes_and_move_on() -> None:
+    partitioner = Partitioner(Dice(), sticky_bytes=100)
+    chosen = [partitioner.without_key(topic(1, 1, 1), 50) for _ in range(6)]
+    assert chosen == [0, 0, 1, 1, 2, 2]
+
+
+def test_partitions_without_leader_are_avoided_while_others_have_one() -> None:
+    partitioner = Partitioner(Dice(), sticky_bytes=1)
+    assert [partitioner.without_key(topic(-1, 4, -1, 4), 10) for _ in range(4)] == [1, 3, 1, 3]
+    assert Partitioner(Dice(), sticky_bytes=1).without_key(topic(-1, -1), 10) == 0

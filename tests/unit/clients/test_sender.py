@@ -1,0 +1,333 @@
+"""What the sender sends when, and what it makes of every kind of answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.core.addresses import Address
+from millstream.clients.core.backoff import Backoff
+from millstream.clients.core.cluster_metadata import (
+    BrokerNode,
+    ClusterMetadata,
+    PartitionMetadata,
+    TopicMetadata,
+)
+from millstream.clients.core.produce_request import ProduceIntent
+from millstream.clients.core.producer_batch import ProducerBatch
+from millstream.clients.core.sender import Sender, SenderPolicy
+from millstream.errors import (
+    KafkaError,
+    MessageTooLarge,
+    NetworkException,
+    RequestTimedOut,
+    TopicAuthorizationFailed,
+)
+from millstream.model import TopicPartition, Uuid
+from millstream.protocol.generated.produce import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from millstream.records.batch import read_header
+from millstream.records.compression import Codec
+from millstream.records.record import iterate_records
+
+TOPIC_ID = Uuid(b"t" * 16)
+
+
+class Steady:
+    """No jitter: the middle of every spread."""
+
+    def random(self) -> float:
+        return 0.5
+
+    def randrange(self, stop: int) -> int:
+        return 0
+
+    def randbytes(self, count: int) -> bytes:
+        return bytes(count)
+
+
+class World:
+    """One topic `t` whose partition p is led by node `leaders[p]`, and a sender with a clock moved by hand."""
+
+    def __init__(self, leaders: tuple[int, ...] = (1,), *, idempotent: bool = True, retries: int = 1000) -> None:
+        self.now_ms = 0
+        self.accumulator = RecordAccumulator(
+            AccumulatorLimits(batch_bytes=200, memory_bytes=10_000, delivery_timeout_ms=10_000)
+        )
+        self.sender = Sender(
+            SenderPolicy(
+                acks=-1,
+                idempotent=idempotent,
+                codec=Codec.NONE,
+                linger_ms=5,
+                request_bytes_max=1_000,
+                request_timeout_ms=3_000,
+                in_flight_max=5,
+                retries=retries,
+                backoff=Backoff(100, 1_000),
+            ),
+            self.accumulator,
+            Steady(),
+        )
+        if idempotent:
+            self.sender.set_producer_id(77, 0)
+        self.lead(*leaders)
+
+    def lead(self, *leaders: int) -> None:
+        self.cluster = ClusterMetadata(
+            nodes={node: BrokerNode(node, Address("h", node)) for node in (1, 2)},
+            topics={
+                "t": TopicMetadata(
+                    "t", TOPIC_ID, partitions={p: PartitionMetadata(p, n) for p, n in enumerate(leaders)}
+                )
+            },
+        )
+
+    def add(self, *values: bytes, partition: int = 0) -> list[ProducerBatch]:
+        return [
+            self.accumulator.append(
+                TopicPartition("t", partition), (5, None, value, None), 21 + len(value), self.now_ms
+            )[0]
+            for value in values
+        ]
+
+    def big(self, count: int) -> list[ProducerBatch]:
+        """`count` batches of one record each."""
+        return self.add(*(bytes([65 + index]) * 190 for index in range(count)))
+
+    def drain(self, *, after_ms: int = 0, hurry: bool = False) -> list[ProduceIntent]:
+        self.now_ms += after_ms
+        return self.sender.drain(self.cluster, self.now_ms, hurry=hurry)
+
+    def answer(self, intent: ProduceIntent, code: int = 0, offset: int = 0) -> list[ProducerBatch]:
+        partitions = [
+            PartitionProduceResponse(index=tp.partition, error_code=code, base_offset=offset)
+            for tp in intent.batches
+        ]
+        response = ProduceResponse(
+            responses=[TopicProduceResponse(topic_id=TOPIC_ID, partition_responses=partitions)]
+        )
+        return self.sender.handle_response(intent, response, self.now_ms)
+
+    def lose(self, intent: ProduceIntent) -> list[ProducerBatch]:
+        return self.sender.handle_failure(intent, NetworkException("gone"), self.now_ms)
+
+
+def batch_of(intent: ProduceIntent) -> ProducerBatch:
+    (batch,) = intent.batches.values()
+    return batch
+
+
+def numbers(intent: ProduceIntent) -> tuple[int, int, int]:
+    """Producer id, epoch and base sequence as they stand in the bytes that are sent."""
+    encoded = batch_of(intent).encoded
+    assert encoded is not None
+    header = read_header(encoded)
+    return header.producer_id, header.producer_epoch, header.base_sequence
+
+
+def values(intent: ProduceIntent) -> list[bytes | None]:
+    encoded = batch_of(intent).encoded
+    assert encoded is not None
+    return [record.value for record in iterate_records(read_header(encoded), encoded)]
+
+
+def error_of(batch: ProducerBatch) -> KafkaError:
+    with pytest.raises(KafkaError) as caught:
+        batch.metadata_of(0)
+    return caught.value
+
+
+def test_a_batch_lingers_for_company_and_then_goes() -> None:
+    world = World()
+    world.add(b"a")
+    assert world.drain() == []
+    assert world.sender.next_wake_ms(world.now_ms) == 5
+    world.add(b"b")
+    (intent,) = world.drain(after_ms=5)
+    assert values(intent) == [b"a", b"b"]
+
+
+def test_a_full_batch_and_a_flush_do_not_linger() -> None:
+    world = World()
+    world.big(1)
+    assert len(world.drain()) == 1
+    world.add(b"small")
+    assert len(world.drain(hurry=True)) == 1
+
+
+def test_an_acknowledged_record_knows_its_offset() -> None:
+    world = World()
+    first, second = world.add(b"a", b"b")
+    (intent,) = world.drain(after_ms=5)
+    assert world.answer(intent, offset=40) == [first]
+    assert second.metadata_of(1) == ("t", 0, 41, 5)
+    assert world.accumulator.memory_used == 0
+
+
+def test_partitions_of_one_leader_share_a_request_within_its_size() -> None:
+    world = World(leaders=(1, 2, 1))
+    for partition in range(3):
+        world.add(b"x", partition=partition)
+    intents = {i.node_id: {tp.partition for tp in i.batches} for i in world.drain(after_ms=5)}
+    assert intents == {1: {0, 2}, 2: {1}}
+
+
+def test_at_most_five_requests_are_in_flight_and_sequences_follow_each_other() -> None:
+    world = World()
+    world.big(7)
+    intents = [intent for _ in range(7) for intent in world.drain()]
+    assert [numbers(intent) for intent in intents] == [(77, 0, n) for n in range(5)]
+    world.answer(intents[0])
+    assert [numbers(intent) for intent in world.drain()] == [(77, 0, 5)]
+
+
+def test_a_lost_answer_is_retried_with_the_same_numbers_after_a_backoff() -> None:
+    world = World()
+    world.big(1)
+    (intent,) = world.drain()
+    assert world.lose(intent) == []
+    assert world.sender.metadata_wanted
+    assert world.drain(after_ms=99) == []
+    (again,) = world.drain(after_ms=1)
+    assert numbers(again) == (77, 0, 0)
+    assert len(world.answer(again)) == 1
+
+
+def test_a_failed_batch_goes_before_later_ones_and_alone() -> None:
+    """The broker would refuse what comes behind a hole; order is kept by not sending it."""
+    world = World()
+    world.big(3)
+    first, second = world.drain()[0], world.drain()[0]
+    world.lose(first)
+    assert world.drain(after_ms=100) == []  # the second is still out
+    world.answer(second, code=45)
+    world.now_ms += 100
+    sent = [world.drain()[0] for _ in range(3)]
+    assert [numbers(intent)[2] for intent in sent] == [0, 1, 2]
+
+
+def test_duplicates_count_as_written() -> None:
+    world = World()
+    (batch,) = world.big(1)
+    (intent,) = world.drain()
+    assert world.answer(intent, code=46, offset=-1) == [batch]
+    assert batch.metadata_of(0).offset == -1
+
+
+def test_a_batch_refused_for_good_fails_and_the_partition_starts_over_under_a_new_epoch() -> None:
+    world = World()
+    batches = world.big(3)
+    first, second = world.drain()[0], world.drain()[0]
+    assert world.answer(first, code=29) == [batches[0]]
+    assert isinstance(error_of(batches[0]), TopicAuthorizationFailed)
+    assert world.answer(second, code=45) == []
+    world.now_ms += 100
+    sent = [world.drain()[0] for _ in range(2)]
+    assert [(numbers(intent), values(intent)[0][:1]) for intent in sent] == [
+        ((77, 1, 0), b"B"),
+        ((77, 1, 1), b"C"),
+    ]
+
+
+def test_numbers_are_not_reset_while_the_fate_of_a_batch_is_unknown() -> None:
+    """A batch that may be in the log under its old numbers must not get new ones: that would write it twice."""
+    world = World()
+    world.big(2)
+    first, second = world.drain()[0], world.drain()[0]
+    world.answer(first, code=29)
+    world.lose(second)
+    (again,) = world.drain(after_ms=100)
+    assert numbers(again) == (77, 0, 1)
+    world.answer(again, code=45)  # now it is known not to be there
+    (fresh,) = world.drain(after_ms=200)
+    assert numbers(fresh) == (77, 1, 0)
+
+
+def test_a_forgotten_producer_gets_a_new_id() -> None:
+    world = World()
+    world.big(1)
+    (intent,) = world.drain()
+    world.answer(intent, code=59)
+    assert world.sender.producer_id_wanted
+    world.sender.set_producer_id(78, 0)
+    (again,) = world.drain(after_ms=100)
+    assert numbers(again) == (78, 0, 0)
+
+
+def test_a_batch_that_is_too_large_is_cut_in_two_and_deliveries_follow() -> None:
+    world = World()
+    (batch, *_) = world.add(b"a", b"b", b"c")
+    (intent,) = world.drain(after_ms=5)
+    world.answer(intent, code=10)
+    assert batch.outcome is None
+    assert batch.halves is not None
+    sent = [world.drain()[0] for _ in range(2)]
+    assert [(numbers(i)[2], values(i)) for i in sent] == [(0, [b"a"]), (1, [b"b", b"c"])]
+    world.answer(sent[0], offset=10)
+    world.answer(sent[1], offset=11)
+    assert [batch.metadata_of(index).offset for index in range(3)] == [10, 11, 12]
+    assert world.accumulator.memory_used == 0
+
+
+def test_one_record_that_is_too_large_fails() -> None:
+    world = World()
+    (batch,) = world.big(1)
+    (intent,) = world.drain()
+    assert world.answer(intent, code=10) == [batch]
+    assert isinstance(error_of(batch), MessageTooLarge)
+
+
+def test_delivery_ends_at_its_deadline_and_says_what_is_known() -> None:
+    world = World(leaders=(-1,))
+    (batch,) = world.add(b"a")
+    assert world.drain(after_ms=5) == []
+    assert world.sender.metadata_wanted
+    world.now_ms = 10_000
+    assert world.sender.expire(world.now_ms) == [batch]
+    error = error_of(batch)
+    assert isinstance(error, RequestTimedOut)
+    assert "were not written within delivery_timeout_ms (10000 ms), 0 attempts" in str(error)
+
+
+def test_a_request_never_waits_longer_than_its_oldest_record_may() -> None:
+    world = World()
+    world.big(1)
+    (intent,) = world.drain(after_ms=9_000)
+    assert intent.timeout_ms == 1_000
+
+
+def test_after_the_last_retry_the_error_itself_is_the_outcome() -> None:
+    world = World(idempotent=False, retries=1)
+    (batch,) = world.big(1)
+    world.lose(world.drain()[0])
+    assert world.lose(world.drain(after_ms=100)[0]) == [batch]
+    assert isinstance(error_of(batch), NetworkException)
+
+
+def test_a_leader_change_sends_the_batch_to_the_new_leader() -> None:
+    world = World(leaders=(1,))
+    world.big(1)
+    world.answer(world.drain()[0], code=6)
+    world.lead(2)
+    (again,) = world.drain(after_ms=100)
+    assert (again.node_id, numbers(again)) == (2, (77, 0, 0))
+
+
+def test_nothing_goes_out_before_the_producer_id_is_known() -> None:
+    world = World()
+    world.sender._identity = None
+    world.big(1)
+    assert world.drain() == []
+    assert world.sender.producer_id_wanted
+
+
+def test_topics_without_an_id_keep_the_request_below_version_13() -> None:
+    world = World()
+    world.big(1)
+    (intent,) = world.drain()
+    assert intent.version_max > 13
+    assert ProduceIntent(1, {}, {"t": Uuid(bytes(16))}, -1, 1).version_max == 12
