@@ -280,3 +280,8 @@ def raft_world() -> Callable[..., RaftWorld]:
         return world
 
     return make
+
+
+@pytest.fixture
+def memory_log() -> type[MemoryLog]:
+    return MemoryLog

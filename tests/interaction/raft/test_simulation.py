@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-SEEDS = range(25)
+SEEDS = range(12)
 
 
 def elected(world: object, within_ms: int = 20_000) -> object:
