@@ -21,12 +21,12 @@ from millstream.protocol.generated.api_keys import (
 )
 
 __all__ = [
-    "BROKER_APIS",
-    "CONTROLLER_APIS",
-    "VERSIONS",
     "ApiKey",
     "ApiVersionRange",
+    "BROKER_APIS",
+    "CONTROLLER_APIS",
     "Message",
+    "VERSIONS",
     "request_class",
     "request_header_version",
     "response_class",

@@ -14,11 +14,15 @@ from millstream.errors import EncodeError, MalformedMessage, UnsupportedVersion
 from millstream.protocol.schema import MessageSchema, parse_schemas
 
 
-@cache
 def schema_of(kind: type) -> MessageSchema:
     """The table of a generated message, which its module carries."""
-    table = cast("str", import_module(kind.__module__).SCHEMA)
-    return next(schema for schema in parse_schemas(table) if schema.name == kind.__name__)
+    return _schemas(kind.__module__)[kind.__name__]
+
+
+@cache
+def _schemas(module: str) -> dict[str, MessageSchema]:
+    table = cast("str", import_module(module).SCHEMA)
+    return {schema.name: schema for schema in parse_schemas(table)}
 
 
 def explain_malformed(

@@ -27,6 +27,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 INTEGERS: Final = {
@@ -58,6 +59,7 @@ class SchemaError(ValueError):
     """A table that does not follow the notation; names the line."""
 
 
+@cache
 def snake_case(name: str) -> str:
     """`logStartOffset` to `log_start_offset`."""
     for kafka, ours in _SPELLING.items():
