@@ -17,7 +17,7 @@ def elected(world: object, within_ms: int = 20_000) -> object:
     raise AssertionError(f"no leader within {within_ms} ms")
 
 
-def settled(world: object, text: str) -> None:
+def check_settled(world: object, text: str) -> None:
     """After faults stop: one leader, a new record reaches every disk and is committed on every node."""
     world.heal()
     for node_id, node in world.nodes.items():
@@ -82,7 +82,7 @@ def test_a_first_leader_is_elected_and_commits(raft_world: Callable, voters: int
     for seed in SEEDS:
         world = started(raft_world, voters, seed)
         elected(world)
-        settled(world, f"seed {seed}")
+        check_settled(world, f"seed {seed}")
 
 
 @pytest.mark.parametrize("voters", [3, 5])
@@ -98,7 +98,7 @@ def test_a_killed_leader_is_replaced_and_its_committed_records_stay(
         world.crash(old.key.id)
         new = elected(world)
         assert new.key.id != old.key.id
-        settled(world, "after")
+        check_settled(world, "after")
         assert "kept" in [text for _, text in world.invariants.committed]
 
 
@@ -112,7 +112,7 @@ def test_a_leader_that_resigns_is_followed_without_an_election_time_out(
         world.resign(old.key.id)
         world.run(500)
         assert world.leader() is not None, f"seed {seed}"
-        settled(world, "after")
+        check_settled(world, "after")
 
 
 def test_an_isolated_leader_steps_down_and_commits_nothing(raft_world: Callable) -> None:
@@ -127,7 +127,7 @@ def test_an_isolated_leader_steps_down_and_commits_nothing(raft_world: Callable)
         assert not old.replica.is_leader
         assert old.high_watermark == mark
         assert world.leader() is not None
-        settled(world, "after")
+        check_settled(world, "after")
 
 
 def test_a_follower_with_a_broken_link_does_not_disturb_the_others(raft_world: Callable) -> None:
@@ -140,7 +140,7 @@ def test_a_follower_with_a_broken_link_does_not_disturb_the_others(raft_world: C
         lonely = next(n for n in world.nodes if n != leader.key.id)
         world.isolate(lonely)
         world.run(20_000)
-        settled(world, "after")
+        check_settled(world, "after")
         assert world.leader().replica.quorum.epoch == epoch
 
 
@@ -153,7 +153,7 @@ def test_back_to_back_isolation_of_leaders(raft_world: Callable) -> None:
             world.isolate(leader.key.id)
             world.run(6_000)
             world.heal()
-        settled(world, "after")
+        check_settled(world, "after")
 
 
 def test_crashes_cuts_and_losses_at_random(raft_world: Callable) -> None:
@@ -179,7 +179,7 @@ def test_crashes_cuts_and_losses_at_random(raft_world: Callable) -> None:
             else:
                 world.propose(f"{seed}/{round_number}")
             world.run(world.random.randrange(1_500))
-        settled(world, "after")
+        check_settled(world, "after")
 
 
 def test_the_same_seed_gives_the_same_world(raft_world: Callable) -> None:
