@@ -147,15 +147,9 @@ class SubprocessNode:
         except Empty:
             line = ""
         if not line.startswith("millstream ready "):
-            self.kill()
-            raise NodeFailed(f"the node did not start:\n{self.error_output()}")
+            raise NodeFailed(f"the node did not start:\n{self._killed()}")
         fields = dict(field.split("=", 1) for field in line.split()[2:])
         return ReadyNode(fields["bootstrap"], fields["cluster"])
-
-    def error_output(self) -> str:
-        """What the node wrote to standard error."""
-        self._errors.seek(0)
-        return self._errors.read().decode(errors="replace").strip()
 
     def stop(self) -> None:
         process = self._running()
@@ -163,23 +157,29 @@ class SubprocessNode:
         try:
             code = process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            self.kill()
-            raise NodeFailed(f"the node did not stop:\n{self.error_output()}") from None
-        self._close_pipes(process)
+            raise NodeFailed(f"the node did not stop:\n{self._killed()}") from None
+        errors = self._close(process)
         if code != 0:
-            raise NodeFailed(f"the node ended with exit code {code}:\n{self.error_output()}")
+            raise NodeFailed(f"the node ended with exit code {code}:\n{errors}")
 
     def kill(self) -> None:
+        self._killed()
+
+    def _killed(self) -> str:
+        """Returns what it had written to standard error."""
         process = self._running()
         process.send_signal(signal.SIGKILL)
         process.wait(STOP_TIMEOUT_S)
-        self._close_pipes(process)
+        return self._close(process)
 
     def _running(self) -> subprocess.Popen[bytes]:
         assert self._process is not None, "the node was not started"
         return self._process
 
-    def _close_pipes(self, process: subprocess.Popen[bytes]) -> None:
+    def _close(self, process: subprocess.Popen[bytes]) -> str:
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None, "both are pipes"
             pipe.close()
+        self._errors.seek(0)
+        with self._errors:
+            return self._errors.read().decode(errors="replace").strip()
