@@ -14,7 +14,7 @@ from millstream.errors import ConfigError
 from millstream.metadata.config_key import BrokerSynonym, ConfigValue, parse_config
 from millstream.metadata.topic_config_table import HOUR_MS, LONG_MAX, TOPIC_CONFIGS
 
-__all__ = ["TOPIC_CONFIGS", "LogConfig", "converted", "log_config", "topic_defaults"]
+__all__ = ["LogConfig", "TOPIC_CONFIGS", "converted", "log_config", "topic_defaults"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
