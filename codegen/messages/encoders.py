@@ -66,7 +66,7 @@ class StructWriter:
         for field in run.fields:
             if field not in shape.present:
                 self.must_be_default(field)
-        if isinstance(run.tail, Field) and not any(v in run.tail.versions for v in shape.versions):
+        if isinstance(run.tail, Field) and not shape.has_tail:
             self.must_be_default(run.tail)
 
     def _check_uuid(self, field: Field) -> None:

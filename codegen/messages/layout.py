@@ -8,7 +8,7 @@ count of tagged fields at the end of the struct: they are read in the same strok
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegen.messages.types import FIXED, is_fixed
 from millstream.protocol.schema import WIDTHS, Field, MessageSchema, Struct, VersionRange
@@ -34,6 +34,7 @@ class Shape:
     versions: VersionRange
     present: tuple[Field, ...]
     prefix: str
+    has_tail: bool
 
     @property
     def is_compact(self) -> bool:
@@ -85,13 +86,17 @@ def shapes(run: Run, struct: Struct, message: MessageSchema) -> list[Shape]:
     """The run's shapes, newest versions first."""
     found: list[Shape] = []
     for version in reversed(list(struct.versions)):
-        present = tuple(field for field in run.fields if version in field.versions)
-        prefix = prefix_code(run.tail, message, version)
-        if found and (found[-1].present, found[-1].prefix) == (present, prefix):
-            versions = VersionRange(version, found[-1].versions.highest)
-            found[-1] = Shape(versions, present, prefix)
+        shape = Shape(
+            versions=VersionRange(version, version),
+            present=tuple(field for field in run.fields if version in field.versions),
+            prefix=prefix_code(run.tail, message, version),
+            has_tail=not isinstance(run.tail, Field) or version in run.tail.versions,
+        )
+        if found and replace(found[-1], versions=shape.versions) == shape:
+            highest = found[-1].versions.highest
+            found[-1] = replace(shape, versions=VersionRange(version, highest))
         else:
-            found.append(Shape(VersionRange(version, version), present, prefix))
+            found.append(shape)
     return found
 
 
