@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.dsl import (
+    GlobalKTable,
     KGroupedStream,
     KGroupedTable,
     KStream,
@@ -14,6 +15,7 @@ from millstream.streams.dsl import (
 )
 from millstream.streams.dsl.windowed import EmitStrategy
 from millstream.streams.options import Materialized, OffsetReset, RecordContext, StoreType
+from millstream.streams.processor import Processor, ProcessorContext, PunctuationType, Record
 from millstream.streams.serdes import Serde, Windowed
 from millstream.streams.topology import Topology, TopologyBuilder
 from millstream.streams.windows import (
@@ -25,12 +27,17 @@ from millstream.streams.windows import (
 
 __all__ = [
     "EmitStrategy",
+    "GlobalKTable",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",
     "KTable",
     "Materialized",
     "OffsetReset",
+    "Processor",
+    "ProcessorContext",
+    "PunctuationType",
+    "Record",
     "RecordContext",
     "Serde",
     "SessionWindowedKStream",

@@ -105,11 +105,27 @@ class TopologyTestDriver:
         ]
         every_node = SubTopology(0, tuple(nodes))
         factory = stores or in_memory_stores()
+        self._global_tasks = [
+            StreamTask(topology, group, 0, factory, config)
+            for group in topology.sub_topologies
+            if group.is_global
+        ]
+        global_stores = {n: s for task in self._global_tasks for n, s in task.stores.items()}
         self._task = StreamTask(
-            topology, every_node, 0, factory, config, pattern_topics=pattern_topics
+            topology,
+            every_node,
+            0,
+            factory,
+            config,
+            pattern_topics=pattern_topics,
+            global_stores=global_stores,
         )
-        self._sources = frozenset(self._task.source_topics)
+        self._tasks = dict.fromkeys(self._task.source_topics, self._task)
+        for task in self._global_tasks:
+            self._tasks.update(dict.fromkeys(task.source_topics, task))
+        self._sources = frozenset(self._tasks)
         self._next_offsets: dict[str, int] = {}
+        self._patterns = self._task.pattern_of_topic
         self._written: dict[str, list[TestRecord[bytes, bytes]]] = {}
         self._wall_clock_ms = 0
 
@@ -163,16 +179,20 @@ class TopologyTestDriver:
 
     def stores(self) -> Mapping[str, Store]:
         """All stores by name."""
-        return self._task.stores
+        stores = dict(self._task.stores)
+        for task in self._global_tasks:
+            stores.update(task.stores)
+        return stores
 
     @property
     def dropped_records(self) -> int:
         """Records left out so far: null keys, late, unreadable, failed."""
-        return self._task.dropped_records
+        return sum(task.dropped_records for task in (self._task, *self._global_tasks))
 
     def close(self) -> None:
-        """Close the stores."""
-        self._task.close()
+        """Close processors and stores."""
+        for task in (self._task, *self._global_tasks):
+            task.close()
 
     def _serdes(
         self,
@@ -194,12 +214,16 @@ class TopologyTestDriver:
         timestamps: list[int],
         headers: list[Headers],
     ) -> None:
-        first = self._next_offsets.get(topic, 0)
-        self._next_offsets[topic] = first + len(keys)
+        counted = self._patterns.get(topic, topic)  # topics of one pattern count together
+        first = self._next_offsets.get(counted, 0)
+        self._next_offsets[counted] = first + len(keys)
         offsets = range(first, first + len(keys))
-        self._task.add(topic, RawBatch(keys, values, timestamps, offsets, headers))
+        self._tasks[topic].add(topic, RawBatch(keys, values, timestamps, offsets, headers))
 
     def _run(self) -> None:
+        for task in self._global_tasks:
+            task.process(self._wall_clock_ms)
+            task.commit()
         while True:
             output = self._task.process(self._wall_clock_ms, records_max=1)
             self._collect(output)

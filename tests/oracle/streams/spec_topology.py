@@ -6,9 +6,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from streams.spec_functions import Unsupported
+from streams.spec_processors import StepSupplier
 
 from millstream.streams import (
     EmitStrategy,
+    GlobalKTable,
     KGroupedTable,
     KStream,
     KTable,
@@ -22,6 +24,15 @@ from millstream.streams import (
     UnlimitedWindows,
 )
 from millstream.streams import serdes as all_serdes
+from millstream.streams.topology import (
+    ProcessorNode,
+    SinkNode,
+    SourceNode,
+    StoreKind,
+    StoreSpec,
+    TopologyBuilder,
+)
+from millstream.streams.topology.operators import Process
 from streams import spec_functions as fn
 
 
@@ -103,6 +114,31 @@ def windows(options: dict):
     return SessionWindows.of(ms(options["gap"]), grace=grace)
 
 
+def store_spec(options: dict) -> StoreSpec:
+    kind = options["kind"]
+    kinds = {
+        "key_value": StoreKind.KEY_VALUE,
+        "timestamped_key_value": StoreKind.TIMESTAMPED_KEY_VALUE,
+    }
+    if kind not in kinds or options.get("impl") == "lru":
+        raise Unsupported(f"store {options.get('impl')} {kind}")
+    logging = options.get("logging", True)
+    return StoreSpec(
+        options["name"],
+        kinds[kind],
+        persistent=options.get("impl") != "in_memory",
+        key=serde(options.get("key")),
+        value=serde(options.get("value")),
+        caching=options.get("caching", False),
+        logging=logging is not False,
+        log_config=logging if isinstance(logging, dict) else {},
+    )
+
+
+def supplier(options: dict):
+    return StepSupplier(options, [store_spec(each) for each in options.get("provides", ())])
+
+
 class SpecTopology:
     """Runs the ops of one specification against a StreamsBuilder."""
 
@@ -136,6 +172,27 @@ class SpecTopology:
 
     def _table(self, op: dict):
         return self._builder.table(op["topic"], materialized=materialized(op), **consumed(op))
+
+    def _global_table(self, op: dict):
+        return self._builder.global_table(
+            op["topic"], materialized=materialized(op), **consumed(op)
+        )
+
+    def _add_state_store(self, op: dict):
+        self._builder.add_state_store(store_spec(op["store"]))
+
+    def _add_global_store(self, op: dict):
+        self._builder.add_global_store(
+            store_spec(op["store"]), op["topic"], supplier(op["processor"]), **consumed(op)
+        )
+
+    def _process(self, op: dict, stream: KStream):
+        given = supplier(op["processor"])
+        return stream.process(given, stores=op.get("stores", ()), name=op.get("name"))
+
+    def _process_values(self, op: dict, stream: KStream):
+        given = supplier(op["processor"])
+        return stream.process_values(given, stores=op.get("stores", ()), name=op.get("name"))
 
     # Streams and tables.
 
@@ -265,6 +322,12 @@ class SpecTopology:
         if isinstance(stream, KTable) and isinstance(other, KTable):
             options = self._table_options(op, stream)
             return getattr(stream, method)(other, fn.joiner(op["fn"]), **options)
+        if isinstance(stream, KStream) and isinstance(other, GlobalKTable):
+            with_key = op.get("with_key", False)
+            joiner = (fn.keyed_joiner if with_key else fn.joiner)(op["fn"])
+            on = fn.key_selector(op["key_fn"])
+            method = getattr(stream, method)
+            return method(other, joiner, on=on, with_key=with_key, name=op.get("name"))
         if not isinstance(stream, KStream) or not isinstance(other, KTable):
             raise Unsupported(f"{method} of {type(stream).__name__} and {type(other).__name__}")
         joined = dict(op.get("joined", {}))
@@ -326,3 +389,57 @@ class SpecTopology:
             name=op.get("name"),
             materialized=materialized(op),
         )
+
+
+class SpecProcessorTopology:
+    """Runs the ops of a specification of the Processor API against a TopologyBuilder."""
+
+    def __init__(self, builder: TopologyBuilder) -> None:
+        self._builder = builder
+
+    def run(self, ops: list[dict]) -> None:
+        for op in ops:
+            getattr(self, f"_{op['op']}")(op)
+
+    def _source(self, name: str, op: dict) -> SourceNode:
+        return SourceNode(
+            name,
+            tuple(op.get("topics", ())) or ((op["topic"],) if "topic" in op else ()),
+            op.get("pattern"),
+            serde(op.get("key")),
+            serde(op.get("value")),
+            fn.timestamps(op["timestamps"]) if "timestamps" in op else None,
+            OffsetReset(op["reset"]) if "reset" in op else None,
+        )
+
+    def _add_source(self, op: dict) -> None:
+        self._builder.add_source(self._source(op["name"], op))
+
+    def _add_processor(self, op: dict) -> None:
+        given = supplier(op["processor"])
+        node = ProcessorNode(op["name"], Process(given), tuple(op["parents"]))
+        self._builder.add_processor(node)
+        for store in given.stores:
+            self._builder.add_store(store, (op["name"],))
+
+    def _add_sink(self, op: dict) -> None:
+        topic = fn.TopicByName(op["topic_fn"]) if "topic_fn" in op else op["topic"]
+        key, value = serde(op.get("key")), serde(op.get("value"))
+        self._builder.add_sink(SinkNode(op["name"], tuple(op["parents"]), topic, key, value))
+
+    def _add_state_store(self, op: dict) -> None:
+        self._builder.add_store(store_spec(op["store"]), op.get("processors", ()))
+
+    def _connect(self, op: dict) -> None:
+        self._builder.connect(op["processor"], op["stores"])
+
+    def _add_global_store(self, op: dict) -> None:
+        self._builder.add_global_store(*self._filled_store(op))
+
+    def _add_read_only_state_store(self, op: dict) -> None:
+        self._builder.add_read_only_store(*self._filled_store(op))
+
+    def _filled_store(self, op: dict) -> tuple:
+        process = Process(supplier(op["processor"]))
+        processor = ProcessorNode(op["processor_name"], process, (op["source"],))
+        return store_spec(op["store"]), self._source(op["source"], op), processor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.streams.dsl.builder import StreamsBuilder
+from millstream.streams.dsl.global_tables import GlobalKTable
 from millstream.streams.dsl.grouped import KGroupedStream
 from millstream.streams.dsl.grouped_table import KGroupedTable
 from millstream.streams.dsl.session_windowed import SessionWindowedKStream
@@ -11,6 +12,7 @@ from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.windowed import TimeWindowedKStream
 
 __all__ = [
+    "GlobalKTable",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+from millstream.streams.dsl.global_tables import (
+    GlobalKTable,
+    StoreGraphNode,
+    global_store_node,
+    global_table_node,
+)
 from millstream.streams.dsl.graph import SourceGraphNode, StreamGraph, TableSourceGraphNode
 from millstream.streams.dsl.materialize import key_value_store
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import SourceDefinition
 from millstream.streams.options import Materialized, OffsetReset, StoreType
+from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
-from millstream.streams.topology import SourceNode, Topology, TopologyBuilder
+from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyBuilder
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -75,6 +82,46 @@ class StreamsBuilder:
         return KTable(
             graph, node, definition, key=key, value=value, sources=frozenset({source_name})
         )
+
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        timestamps: TimestampExtractor | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> GlobalKTable[K, V]:
+        """A table that every instance holds whole."""
+        graph = self._graph
+        spec = key_value_store(graph, materialized, f"{topic}-", key, value).spec
+        source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
+        table_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
+        source = SourceNode(source_name, (topic,), None, spec.key, spec.value, timestamps)
+        graph.add(global_table_node(table_name, source, spec))
+        return GlobalKTable(spec.name, key=spec.key, value=spec.value)
+
+    def add_state_store(self, store: StoreSpec) -> None:
+        """Add a store; processors are connected with it by its name."""
+        self._graph.add(StoreGraphNode(store.name, store=store))
+
+    def add_global_store(
+        self,
+        store: StoreSpec,
+        topic: str,
+        supplier: ProcessorSupplier,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Add a store that every instance fills from a topic through a processor."""
+        graph = self._graph
+        source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
+        processor_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
+        source = SourceNode(source_name, (topic,), None, key, value)
+        graph.add(global_store_node(processor_name, source, store, supplier))
 
     def build(self) -> Topology:
         """The topology of all calls so far."""

@@ -15,12 +15,15 @@ from millstream.streams.dsl.graph import (
     repartition_node,
 )
 from millstream.streams.options import Materialized, Partitioner, TopicExtractor
+from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.names import check_name
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.branched import BranchedKStream
+    from millstream.streams.dsl.global_tables import GlobalKTable
     from millstream.streams.dsl.grouped import KGroupedStream
     from millstream.streams.dsl.table import KTable
 
@@ -28,6 +31,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+KT = TypeVar("KT")
 VT = TypeVar("VT")
 
 
@@ -280,27 +284,73 @@ class KStream(Generic[K, V]):
         grouping = Grouping(key, value or self.value, name, self.sources, repartition_required=True)
         return KGroupedStream(self._graph, node, grouping)
 
+    # Processors.
+
+    def process(
+        self,
+        supplier: ProcessorSupplier,
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[Any, Any]:  # Any: a processor forwards what it likes
+        """Send every record through a processor of one's own, which may change keys."""
+        node = self._add_processor("KSTREAM-PROCESSOR-", ops.Process(supplier), stores, name)
+        return self._next(node, None, None, rekeyed=True)
+
+    def process_values(
+        self,
+        supplier: ProcessorSupplier,
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[K, Any]:  # Any: a processor forwards what it likes
+        """Send every record through a processor that keeps keys, so that nothing is repartitioned."""
+        spec = ops.Process(supplier, fixed_key=True)
+        node = self._add_processor("KSTREAM-PROCESSVALUES-", spec, stores, name)
+        return self._next(node, self.key, None)
+
+    def _add_processor(
+        self, prefix: str, spec: ops.Process, stores: Iterable[str], name: str | None
+    ) -> GraphNode:
+        connected = tuple(stores)
+        provided = tuple(getattr(spec.supplier, "stores", ()))
+        if name is None:  # no number is taken otherwise
+            name = self._graph.names.processor_name(prefix)
+        node = ProcessorGraphNode(
+            check_name(name),
+            operator=lambda: spec,
+            stores=lambda: provided,
+            connected=lambda: connected,
+        )
+        self._graph.add(node, self._node)
+        return node
+
     # Joins.
 
     def join(
         self,
-        other: KTable[K, VT],
+        other: KTable[K, VT] | GlobalKTable[KT, VT],
         joiner: ops.UserFunction,
         *,
+        on: Callable[[K, V], KT] | None = None,
         with_key: bool = False,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         name: str | None = None,
     ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
-        """Join with the table's row of the same key: joiner(value, table value), or with the key first."""
+        """Join with a table's row: joiner(value, table value), or with the key first.
+
+        A KTable is joined on the record's key, a GlobalKTable on what `on(key, value)` gives.
+        """
         options = joins.JoinOptions(joiner, with_key, left=False, key=key, value=value, name=name)
-        return joins.join_table(self, self._graph, self._node, other, options)
+        return joins.join_any_table(self, self._graph, self._node, (other, on), options)
 
     def left_join(
         self,
-        other: KTable[K, VT],
+        other: KTable[K, VT] | GlobalKTable[KT, VT],
         joiner: ops.UserFunction,
         *,
+        on: Callable[[K, V], KT] | None = None,
         with_key: bool = False,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
@@ -308,7 +358,7 @@ class KStream(Generic[K, V]):
     ) -> KStream[K, Any]:  # Any: see join
         """As join; where the table has no row the joiner gets None for it."""
         options = joins.JoinOptions(joiner, with_key, left=True, key=key, value=value, name=name)
-        return joins.join_table(self, self._graph, self._node, other, options)
+        return joins.join_any_table(self, self._graph, self._node, (other, on), options)
 
     def _add(self, name: str | None, prefix: str, spec: ops.OperatorSpec) -> GraphNode:
         node = ProcessorGraphNode(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.streams.dsl.functions import check_arity
+from millstream.streams.dsl.global_tables import GlobalKTable
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -33,6 +34,60 @@ class JoinOptions:
     key: Serde[Any] | None  # Any: the stream's key type
     value: Serde[Any] | None  # Any: the stream's value type
     name: str | None
+
+
+def join_any_table(
+    stream: KStream[Any, Any],  # Any: checked by the calling method's signature
+    graph: StreamGraph,
+    parent: GraphNode,
+    other: tuple[
+        KTable[Any, Any] | GlobalKTable[Any, Any], ops.UserFunction | None
+    ],  # Any: the same
+    options: JoinOptions,
+) -> KStream[Any, Any]:  # Any: the same
+    """Join with a table on the key, or with a global table on any function of the record."""
+    table, key_mapper = other
+    if isinstance(table, GlobalKTable):
+        if key_mapper is None:
+            raise TypeError("a join with a global table needs on=, a function of key and value")
+        return _join_global(stream, graph, parent, (table, key_mapper), options)
+    if key_mapper is not None:
+        raise TypeError(
+            "a join with a table is on the record's key: change it before, and leave out on="
+        )
+    return join_table(stream, graph, parent, table, options)
+
+
+def _join_global(
+    stream: KStream[Any, Any],  # Any: see join_any_table
+    graph: StreamGraph,
+    parent: GraphNode,
+    other: tuple[GlobalKTable[Any, Any], ops.UserFunction],  # Any: the same
+    options: JoinOptions,
+) -> KStream[Any, Any]:  # Any: the same
+    """No repartitioning and no co-partitioning: every task sees the whole table (S6)."""
+    from millstream.streams.dsl.stream import KStream
+
+    table, key_mapper = other
+    method = "left_join" if options.left else "join"
+    parameters = ("key", "left", "right") if options.with_key else ("left", "right")
+    check_arity(method, "joiner", options.joiner, *parameters)
+    check_arity(method, "on", key_mapper, "key", "value")
+    prefix = "KSTREAM-LEFTJOIN-"  # for inner joins as well
+    view = ops.StoreView(table.store)
+    spec = ops.StreamTableJoin(view, options.joiner, options.with_key, options.left, key_mapper)
+    node = ProcessorGraphNode(
+        graph.names.name_or_generate(options.name, prefix), operator=lambda: spec
+    )
+    graph.add(node, parent)
+    return KStream(
+        graph,
+        node,
+        key=options.key or stream.key,
+        value=None,
+        sources=stream.sources,
+        repartition_required=stream.repartition_required,
+    )
 
 
 def join_table(

@@ -11,6 +11,7 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel import (
     aggregates,
     joins,
+    processors,
     session_aggregates,
     sliding_aggregates,
     stateless,
@@ -27,6 +28,7 @@ from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValu
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.nodes import ProcessorNode
 
 Store = KeyValueStore | TimestampedKeyValueStore | WindowStore | SessionStore
 
@@ -59,9 +61,14 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
 
 
 def make_operator(
-    spec: ops.OperatorSpec, context: TaskContext, stores: Mapping[str, Store]
+    node: ProcessorNode,
+    context: TaskContext,
+    stores: Mapping[str, Store],
+    global_stores: Mapping[str, Store],
 ) -> Operator:
-    """The running operator of a specification."""
+    """The running operator of a node. `stores` are those of the task, `global_stores` all others."""
+    spec = node.operator
+    stores = {**global_stores, **stores}
     kind = type(spec)
     if kind is ops.PassThrough:
         return stateless.PassThrough(context)
@@ -76,6 +83,9 @@ def make_operator(
             context, spec, None if name is None else stores[name]
         )
         return with_store
+    if isinstance(spec, ops.Process):
+        allowed = {n: s for n, s in stores.items() if n in node.stores or n in global_stores}
+        return processors.Process(context, spec, node.name, allowed)
     if isinstance(spec, ops.StreamTableJoin):
         tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
         return joins.StreamTableJoin(context, spec, joins.table_lookup(spec.view, tables_only))

@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from millstream.streams.config import StreamsConfig
+from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.options import RecordContext
+from millstream.streams.processor import PunctuationType
 
 
 class TaskContext:
     """One per task. `offsets` are those of the run being processed; a row's ordinal finds its own."""
 
     __slots__ = (
+        "commit_requested",
         "config",
         "dropped_records",
         "node",
         "offsets",
         "partition",
+        "punctuations",
+        "record_timestamp",
         "stream_time",
+        "task_id",
         "topic",
         "wall_clock_ms",
     )
 
-    def __init__(self, config: StreamsConfig, partition: int) -> None:
+    def __init__(self, config: StreamsConfig, partition: int, task_id: str) -> None:
         self.config = config
         self.partition = partition
         self.topic: str | None = None
@@ -31,6 +37,10 @@ class TaskContext:
         self.wall_clock_ms = 0
         self.dropped_records = 0
         self.node = ""
+        self.task_id = task_id
+        self.record_timestamp = 0
+        self.commit_requested = False
+        self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 
     def record_context(
         self, ordinal: int, timestamp: int, headers: tuple[tuple[str, bytes | None], ...]

@@ -8,11 +8,12 @@ from millstream.streams.kernel.context import TaskContext
 
 class Operator:
     """Sub-classes say in `multiplies` whether one row may become several, and in `has_side_effects` whether
-    the user can see when they are called.
+    the user can see when they are called; `needs_records` forbids batches of more than one row.
     """
 
     multiplies = False
     has_side_effects = False
+    needs_records = False
 
     def __init__(self, context: TaskContext) -> None:
         self.context = context

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch, merge_by_ordinal
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode
@@ -36,8 +37,11 @@ class PlanNode:
 class Plan:
     """The nodes below one source."""
 
-    def __init__(self, source: PlanNode, on_failure: OnFailure, *, single: bool) -> None:
+    def __init__(
+        self, source: PlanNode, depth_first: DepthFirst, on_failure: OnFailure, *, single: bool
+    ) -> None:
         self._source = source
+        self._depth_first = depth_first
         self._on_failure = on_failure
         self._order = _parents_first(source)
         self.record_at_a_time = single or not _merges_by_ordinal(source, self._order)
@@ -46,7 +50,7 @@ class Plan:
         """Send rows from the source through everything below it."""
         if self.record_at_a_time:
             for row in range(len(batch)):
-                self._deliver(self._source, batch.take((row,)))
+                self._depth_first.deliver(self._source, batch.take((row,)))
         else:
             self._run_batch(batch)
 
@@ -68,7 +72,14 @@ class Plan:
             for child, given in zip(each.children, routed, strict=True):
                 inbox[child.name].append(given)
 
-    def _deliver(self, each: PlanNode, rows: Batch) -> None:
+
+class DepthFirst:
+    """Record at a time: a row runs through all nodes below before the next one starts."""
+
+    def __init__(self, on_failure: OnFailure) -> None:
+        self._on_failure = on_failure
+
+    def deliver(self, each: PlanNode, rows: Batch) -> None:
         """One row into a node, and what comes of it, row by row, into its children."""
         try:
             routed = each.operator.route(rows)
@@ -82,10 +93,18 @@ class Plan:
             return
         for row in range(max(map(len, routed))):
             for child, given in zip(each.children, routed, strict=True):
-                if len(given) == 1:
-                    self._deliver(child, given)
+                if len(given) == 1 and row == 0:
+                    self.deliver(child, given)
                 elif row < len(given):
-                    self._deliver(child, given.take((row,)))
+                    self.deliver(child, given.take((row,)))
+
+    def forward(self, each: PlanNode, rows: Batch, child: str | None) -> None:
+        """One row from a node to all its children, or to the one named."""
+        if child is not None and child not in {below.name for below in each.children}:
+            raise StreamsError(f"{each.name} has no child {child} to forward to")
+        for below in each.children:
+            if child is None or below.name == child:
+                self.deliver(below, rows)
 
 
 def _parents_first(source: PlanNode) -> list[PlanNode]:
@@ -113,6 +132,8 @@ def _parents_first(source: PlanNode) -> list[PlanNode]:
 
 def _merges_by_ordinal(source: PlanNode, order: list[PlanNode]) -> bool:
     """Whether ordinals alone bring rows into the order of record-at-a-time processing."""
+    if any(each.operator.needs_records for each in order):
+        return False
     if sum(each.operator.has_side_effects for each in order) > 1:
         return False
     users = Counter(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.errors import ProcessingError, StreamsError
@@ -15,10 +16,12 @@ from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBat
 from millstream.streams.kernel.compile import Store, make_operator, resolve, source_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.plan import Plan, PlanNode
+from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
+from millstream.streams.kernel.processors import Process
 from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, SourceReader
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.stateless import PassThrough
+from millstream.streams.processor import PunctuationType
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
@@ -51,7 +54,8 @@ class PreparedCommit:
 class StreamTask:
     """One sub-topology on one partition.
 
-    `pattern_topics` are the topics that exist for sources with a pattern. Stores are opened here and stay
+    `pattern_topics` are the topics that exist for sources with a pattern; `global_stores` those of the tasks
+    that fill global stores. Stores are opened here and stay
     open until `close`.
     """
 
@@ -64,27 +68,32 @@ class StreamTask:
         config: StreamsConfig,
         *,
         pattern_topics: Iterable[str] = (),
+        global_stores: Mapping[str, Store] | None = None,
     ) -> None:
         if isinstance(sub_topology, int):
             sub_topology = topology.sub_topologies[sub_topology]
         self.id = f"{sub_topology.id}_{partition}"
         self.config = config
-        self._context = TaskContext(config, partition)
+        self._context = TaskContext(config, partition, self.id)
+        self._global_stores = global_stores or {}
         self._topology = topology
         self._records = SinkRecords()
         self._stores: dict[str, Store] = {
             spec.name: self._open(spec, stores) for spec in topology.stores_of(sub_topology)
         }
         nodes = self._make_nodes(sub_topology)
+        self._depth_first = DepthFirst(self._failed)
+        self._nodes = nodes
         queues: dict[str, RecordQueue] = {}
         self._plans: dict[str, Plan] = {}
         single = config.on_processing_error is OnError.CONTINUE or config.batch_records_max == 1
         for each in nodes.values():
             if isinstance(each.node, SourceNode):
-                self._plans[each.name] = Plan(each, self._failed, single=single)
+                self._plans[each.name] = Plan(each, self._depth_first, self._failed, single=single)
                 for reader in self._readers(each.node, pattern_topics):
                     queues[reader.topic] = RecordQueue(reader, self._context)
         self._group = PartitionGroup(queues)
+        self._has_processors = self._start_processors()
 
     # What the runner sees.
 
@@ -92,6 +101,16 @@ class StreamTask:
     def source_topics(self) -> tuple[str, ...]:
         """Topics whose records the task takes."""
         return tuple(self._group.queues)
+
+    @property
+    def pattern_of_topic(self) -> dict[str, str]:
+        """The pattern by which a topic is read, for topics that are read by one."""
+        patterns = {}
+        for topic, queue in self._group.queues.items():
+            source = self._nodes[queue.reader.node].node
+            if isinstance(source, SourceNode) and source.pattern is not None:
+                patterns[topic] = source.pattern
+        return patterns
 
     @property
     def changelog_topics(self) -> dict[str, str]:
@@ -128,10 +147,11 @@ class StreamTask:
         thrown away.
         """
         self._context.wall_clock_ms = wall_clock_ms
+        self._punctuate(PunctuationType.WALL_CLOCK_TIME, wall_clock_ms)
         left = records_max if records_max is not None else -1
         processed = 0
         while left:
-            batch_max = self.config.batch_records_max
+            batch_max = 1 if self._has_processors else self.config.batch_records_max
             run = self._group.take(batch_max if left < 0 else min(batch_max, left))
             if run is None:
                 break
@@ -140,6 +160,7 @@ class StreamTask:
             newest = max(run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, newest)
             self._plans[run.node].run(run.batch)
+            self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
             self._records.end_run()
             processed += len(run.batch)
             left -= len(run.batch)
@@ -202,7 +223,10 @@ class StreamTask:
                 store.restore(raw.keys, raw.values, raw.timestamps, raw.offsets[-1] + 1)
 
     def close(self) -> None:
-        """Close the stores; what was not committed is forgotten."""
+        """Close processors and stores; what was not committed is forgotten."""
+        for each in self._nodes.values():
+            if isinstance(each.operator, Process):
+                each.operator.close()
         for store in self._stores.values():
             store.close()
 
@@ -217,6 +241,7 @@ class StreamTask:
             resolve(spec.key, config.default_key, f"the key of store {spec.name}"),
             resolve(spec.value, config.default_value, f"the value of store {spec.name}"),
             Changelog(topic) if spec.logging else None,
+            self._context,
         )
         if spec.is_window:
             return WindowStore(parts)
@@ -243,7 +268,7 @@ class StreamTask:
     def _make_operator(self, name: str) -> Operator:
         node = self._topology.nodes[name]
         if isinstance(node, ProcessorNode):
-            return make_operator(node.operator, self._context, self._stores)
+            return make_operator(node, self._context, self._stores, self._global_stores)
         if isinstance(node, SinkNode):
             serdes = source_serdes(node, self.config)
             return Sink(self._context, node, serdes, self._records, self._real_topic)
@@ -263,7 +288,38 @@ class StreamTask:
             topics += [t for t in pattern_topics if re.fullmatch(source.pattern, t)]
         return [SourceReader(source.name, topic, key, value, timestamps) for topic in topics]
 
+    def _start_processors(self) -> bool:
+        """Give every processor its way to forward, then call init in the order of the nodes."""
+        started = [
+            (each, each.operator)
+            for each in self._nodes.values()
+            if isinstance(each.operator, Process)
+        ]
+        for each, operator in started:
+            operator.processor_context.emit = partial(self._emit, each)
+        for _, operator in started:
+            operator.init()
+        return bool(started)
+
     # Running.
+
+    def _emit(self, each: PlanNode, rows: Batch, child: str | None) -> None:
+        self._depth_first.forward(each, rows, child)
+
+    def _punctuate(self, kind: PunctuationType, time_ms: int) -> None:
+        """Fire what is due; on stream time nothing is before the first record."""
+        queue = self._context.punctuations[kind]
+        while time_ms >= 0 and (due := queue.due(time_ms)) is not None:
+            operator = self._nodes[due.node].operator
+            assert isinstance(operator, Process), "only processors schedule punctuations"
+            self._context.topic, self._context.offsets = None, (-1,)
+            operator.processor_context.begin(None, time_ms)
+            try:
+                due.fire(time_ms)
+            except StreamsError:
+                raise
+            except Exception as error:
+                raise ProcessingError(f"punctuation of {due.node} failed: {error!r}") from error
 
     def _take_output(self) -> TaskOutput:
         changelogs = {}

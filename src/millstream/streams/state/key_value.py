@@ -17,6 +17,12 @@ _pack_timestamp = _TIMESTAMP.pack
 _unpack_timestamp = _TIMESTAMP.unpack_from
 
 
+def end_of_prefix(prefix: bytes) -> bytes | None:
+    """The first key after all keys with this prefix; None if there is none."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes((kept[-1] + 1,)) if kept else None
+
+
 class TimestampedKeyValueStore(StateStore):
     """Rows are (value, timestamp). Values of immutable serdes stay decoded between reads."""
 
@@ -90,8 +96,8 @@ class KeyValueStore(StateStore):
         stored = self.rows.get(self._encode_key(key))
         return None if stored is None else self._decode_value(stored)
 
-    def put(self, key: object, value: object, timestamp: int) -> None:
-        """Set the value of a key, or delete it (None); `timestamp` is that of the changelog record."""
+    def put(self, key: object, value: object) -> None:
+        """Set the value of a key, or delete it (None)."""
         try:
             data = self._encode_key(key)
             written = None if value is None else self._encode_value(value)
@@ -101,7 +107,25 @@ class KeyValueStore(StateStore):
             raise self._unwritable(key, value) from error
         self.rows.put(data, written)
         if self.changelog is not None:
-            self.changelog.append(data, written, timestamp)
+            self.changelog.append(data, written, self.now())
+
+    def put_if_absent(self, key: object, value: object) -> object:
+        """Set the value of a key that has none; gives the value it had."""
+        known = self.get(key)
+        if known is None:
+            self.put(key, value)
+        return known
+
+    def delete(self, key: object) -> object:
+        """Delete the row of a key; gives the value it had."""
+        known = self.get(key)
+        self.put(key, None)
+        return known
+
+    def scan_prefix(self, prefix: bytes) -> Iterator[tuple[object, object]]:
+        """Rows whose key begins with these bytes, in the order of their bytes."""
+        for data, stored in self.rows.scan(prefix, end_of_prefix(prefix)):
+            yield self._key.decode(data), self._decode_value(stored)
 
     def scan(
         self, low: object = None, high: object = None, *, reverse: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from millstream.streams.errors import SerializationError
 from millstream.streams.serdes.serde import Serde
@@ -13,6 +13,12 @@ from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology.stores import StoreSpec
 
 DECODED_ROWS_MAX = 100_000
+
+
+class RecordTime(Protocol):
+    """Knows the timestamp of the record being processed, for changelog records of user stores."""
+
+    record_timestamp: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,7 @@ class StoreParts:
     key: Serde[Any]  # Any: a store of any type
     value: Serde[Any]  # Any: a store of any type
     changelog: Changelog | None
+    record_time: RecordTime | None = None
 
 
 class StateStore:
@@ -40,6 +47,7 @@ class StateStore:
         self._encode_key = parts.key.encode
         self._encode_value = parts.value.encode
         self._decode_value = parts.value.decode
+        self._record_time = parts.record_time
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         """Make everything written so far part of the stored rows, together with these facts."""
@@ -75,6 +83,10 @@ class StateStore:
 
     def close(self) -> None:
         self.rows.close()
+
+    def now(self) -> int:
+        """The timestamp of the record being processed."""
+        return 0 if self._record_time is None else self._record_time.record_timestamp
 
     def _unwritable(self, key: object, value: object) -> SerializationError:
         return SerializationError(

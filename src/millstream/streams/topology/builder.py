@@ -79,6 +79,15 @@ class TopologyBuilder:
         self._add(replace(processor, parents=(source.name,), stores=(store.name,)))
         self._changelog_topics[store.name] = source.topics[0]
 
+    def add_read_only_store(
+        self, store: StoreSpec, source: SourceNode, processor: ProcessorNode
+    ) -> None:
+        """Add a store that is filled from a topic, which serves as its changelog."""
+        self.add_source(source)
+        self.add_processor(replace(processor, parents=(source.name,), stores=()))
+        self.add_store(replace(store, logging=False), (processor.name,))
+        self._changelog_topics[store.name] = source.topics[0]
+
     def connect(self, processor: str, stores: Iterable[str]) -> None:
         """Let a processor use stores; processors that share a store run in one task."""
         node = self._nodes.get(processor)

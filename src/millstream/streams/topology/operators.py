@@ -287,3 +287,11 @@ class SessionAggregate(OperatorSpec):
     merger: UserFunction
     emit_final: bool = False
     send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Process(OperatorSpec):
+    """A processor of the user; `fixed_key` forbids that it changes the key."""
+
+    supplier: UserFunction
+    fixed_key: bool = False

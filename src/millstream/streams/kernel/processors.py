@@ -1,0 +1,146 @@
+"""Processors of the user: their context, and the operator that calls them record by record.
+
+What a processor forwards goes down the graph at once, before `forward` returns, as in Kafka Streams. A source
+with a processor below it therefore runs record at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import timedelta
+
+from millstream.streams.errors import InvalidStoreError, StreamsError
+from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.punctuation import Punctuation
+from millstream.streams.options import RecordContext
+from millstream.streams.processor import PunctuationType, Record
+from millstream.streams.state.store import StateStore
+from millstream.streams.topology import operators as ops
+from millstream.streams.windows import to_ms
+
+
+class ProcessorContext:
+    """The context of one processor in one task."""
+
+    def __init__(
+        self, task: TaskContext, node: str, stores: Mapping[str, StateStore], fixed_key: bool
+    ) -> None:
+        self.application_id = task.config.application_id
+        self.task_id = task.task_id
+        self._task = task
+        self._node = node
+        self._stores = stores
+        self._fixed_key = fixed_key
+        self._current: Batch | None = None
+        self.emit: Callable[[Batch, str | None], None] | None = None
+
+    def forward(self, record: Record, child: str | None = None) -> None:
+        """Send a record to all children, or to the one named."""
+        if self.emit is None:
+            raise StreamsError(
+                f"{self._node} can forward only while it processes a record or punctuates"
+            )
+        current = self._current
+        if self._fixed_key and current is not None and record.key != current.keys[0]:
+            raise StreamsError(
+                f"{self._node} must keep the key of its records: use process instead"
+            )
+        ordinal = 0 if current is None else current.ordinals[0]
+        self.emit(
+            Batch([record.key], [record.value], [record.timestamp], [record.headers], [ordinal]),
+            child,
+        )
+
+    def store(self, name: str) -> StateStore:
+        """A store the processor is connected with, or a global store."""
+        if name not in self._stores:
+            raise InvalidStoreError(
+                f"{self._node} is not connected with store {name}: name it when the processor is added"
+            )
+        return self._stores[name]
+
+    def schedule(
+        self,
+        interval: timedelta,
+        kind: PunctuationType,
+        callback: Callable[[int], object],
+        *,
+        start_ms: int | None = None,
+    ) -> Punctuation:
+        """Call callback(time in ms) every interval; the first time as Kafka Streams aligns it."""
+        interval_ms = to_ms(interval)
+        if interval_ms < 1:
+            raise ValueError(f"{self._node} schedules every {interval}: at least 1 ms is needed")
+        if start_ms is None:
+            wall = self._task.wall_clock_ms + interval_ms
+            start_ms = 0 if kind is PunctuationType.STREAM_TIME else wall
+        punctuation = Punctuation(self._node, start_ms, interval_ms, callback)
+        self._task.punctuations[kind].append(punctuation)
+        return punctuation
+
+    def record_metadata(self) -> RecordContext | None:
+        """Where the record being processed came from; None in a punctuation."""
+        current = self._current
+        if current is None or self._task.topic is None:
+            return None
+        return self._task.record_context(
+            current.ordinals[0], current.timestamps[0], current.headers[0]
+        )
+
+    def current_stream_time_ms(self) -> int:
+        return self._task.stream_time
+
+    def current_system_time_ms(self) -> int:
+        return self._task.wall_clock_ms
+
+    def commit(self) -> None:
+        """Ask for a commit soon."""
+        self._task.commit_requested = True
+
+    def app_configs(self) -> Mapping[str, object]:
+        return asdict(self._task.config)
+
+    def begin(self, rows: Batch | None, timestamp: int) -> None:
+        """The record that is processed from now on, or None for a punctuation."""
+        self._current = rows
+        self._task.record_timestamp = timestamp
+
+
+class Process(Operator):
+    """KStream.process, processValues, and processors of the Processor API."""
+
+    needs_records = True
+
+    def __init__(
+        self,
+        context: TaskContext,
+        spec: ops.Process,
+        node: str,
+        stores: Mapping[str, StateStore],
+    ) -> None:
+        super().__init__(context)
+        self.processor_context = ProcessorContext(context, node, stores, spec.fixed_key)
+        self._processor = spec.supplier()
+
+    def init(self) -> None:
+        """Called once, when all nodes of the task exist."""
+        init = getattr(self._processor, "init", None)
+        if init is not None:
+            init(self.processor_context)
+
+    def close(self) -> None:
+        close = getattr(self._processor, "close", None)
+        if close is not None:
+            close()
+
+    def process(self, batch: Batch) -> Batch:
+        for row in range(len(batch)):
+            one = batch if len(batch) == 1 else batch.take((row,))
+            self.processor_context.begin(one, one.timestamps[0])
+            self._processor.process(
+                Record(one.keys[0], one.values[0], one.timestamps[0], one.headers[0])
+            )
+        return batch.take(())

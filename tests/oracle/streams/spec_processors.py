@@ -1,0 +1,173 @@
+"""The fixed processors of the oracle, written against our Processor API."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from streams.spec_functions import Unsupported, text
+
+from millstream.streams import PunctuationType, Record
+from millstream.streams.state import KeyValueStore
+from streams import spec_functions as fn
+
+
+def shown(stored) -> str:
+    """A stored value as text: null, the value, or value@timestamp where the store keeps timestamps."""
+    return f"{text(stored[0])}@{stored[1]}" if isinstance(stored, tuple) else text(stored)
+
+
+class StepSupplier:
+    """Makes one step per task and brings its stores."""
+
+    def __init__(self, options: dict, stores: list) -> None:
+        if not hasattr(Step, f"_{options['type']}"):
+            raise Unsupported(f"processor {options['type']}")
+        self.stores = stores
+        self._options = options
+
+    def __call__(self) -> Step:
+        return Step(self._options)
+
+
+class Step:
+    """One of the fixed processors, by its type."""
+
+    def __init__(self, options: dict) -> None:
+        self._options = options
+        self._apply = getattr(self, f"_{options['type']}")
+        self._fired = 0
+        self._schedule = None
+        if options["type"] == "map":
+            self._key_of = fn.key_selector(options["key_fn"])
+            self._value_of = fn.value_mapper(options["value_fn"])
+
+    def init(self, context) -> None:
+        self._context = context
+        if self._options["type"] == "count_emit":
+            self._schedule = context.schedule(
+                timedelta(milliseconds=self._options["every"]),
+                PunctuationType(self._options["time"]),
+                self._punctuate,
+                start_ms=self._options.get("start"),
+            )
+
+    def process(self, record: Record) -> None:
+        self._apply(record)
+
+    def _forward(self, record: Record, child: str | None = None) -> None:
+        self._context.forward(record, child)
+
+    def _store(self):
+        return self._context.store(self._options["store"])
+
+    def _pass(self, record: Record) -> None:
+        self._forward(record)
+
+    def _drop(self, record: Record) -> None:
+        pass
+
+    def _twice(self, record: Record) -> None:
+        self._forward(record)
+        self._forward(record)
+
+    def _map(self, record: Record) -> None:
+        key = self._key_of(record.key, record.value)
+        self._forward(record.with_key(key).with_value(self._value_of(record.value)))
+
+    def _to_children(self, record: Record) -> None:
+        holds = fn.predicate(self._options["fn"])(record.key, record.value)
+        self._forward(record, self._options["children"][0 if holds else 1])
+
+    def _add_header(self, record: Record) -> None:
+        added = (self._options["header"], text(record.value).encode())
+        self._forward(record.with_headers((*record.headers, added)))
+
+    def _show_headers(self, record: Record) -> None:
+        parts = [f"{n}={'null' if v is None else v.decode()}" for n, v in record.headers]
+        self._forward(record.with_value(";".join(parts)))
+
+    def _show_metadata(self, record: Record) -> None:
+        at = self._context.record_metadata()
+        value = "none" if at is None else f"{at.topic}/{at.partition}/{at.offset}"
+        self._forward(record.with_value(value))
+
+    def _show_times(self, record: Record) -> None:
+        context = self._context
+        times = (
+            record.timestamp,
+            context.current_stream_time_ms(),
+            context.current_system_time_ms(),
+        )
+        self._forward(record.with_value("/".join(map(str, times))))
+
+    def _shift_ts(self, record: Record) -> None:
+        self._forward(record.with_timestamp(max(0, record.timestamp + self._options["by"])))
+
+    def _put(self, record: Record) -> None:
+        if record.key is not None:
+            self._store().put(record.key, record.value)
+
+    def _put_upper(self, record: Record) -> None:
+        if record.key is not None:
+            self._store().put(record.key, fn.value_mapper("upper")(record.value))
+
+    def _dedupe(self, record: Record) -> None:
+        if record.key is not None and self._store().get(record.key) != record.value:
+            self._store().put(record.key, record.value)
+            self._forward(record)
+
+    def _count(self, record: Record) -> None:
+        if record.key is not None:
+            self._forward(record.with_value(self._counted(record)))
+
+    def _counted(self, record: Record) -> int:
+        count = (self._store().get(record.key) or 0) + 1
+        self._store().put(record.key, count)
+        return count
+
+    def _count_emit(self, record: Record) -> None:
+        if record.key is not None:
+            self._counted(record)
+
+    def _punctuate(self, time: int) -> None:
+        for key, count in list(self._store().scan()):
+            self._forward(Record(key, count, time))
+            if self._options.get("clear"):
+                self._store().delete(key)
+        self._fired += 1
+        if self._fired == self._options.get("times"):
+            self._schedule.cancel()
+
+    def _kv_scan(self, record: Record) -> None:
+        if record.key is None:
+            return
+        store, options = self._store(), self._options
+        store.put(record.key, record.value)
+        query = options["query"]
+        if query == "prefix":
+            rows = store.scan_prefix(options["prefix"].encode())
+        else:
+            low, high = options.get("low"), options.get("high")
+            rows = store.scan(low, high, reverse=query.startswith("reverse"))
+        value = ",".join(f"{text(key)}={shown(row)}" for key, row in rows)
+        self._forward(record.with_value(value))
+
+    def _put_if_absent(self, record: Record) -> None:
+        if record.key is not None:
+            known = self._store().put_if_absent(record.key, record.value)
+            self._forward(record.with_value(text(known)))
+
+    def _last_seen(self, record: Record) -> None:
+        if record.key is None:
+            return
+        old = self._store().get(record.key)
+        if old is None or old[1] <= record.timestamp:
+            self._store().put(record.key, record.value, record.timestamp)
+        self._forward(record.with_value(shown(old)))
+
+    def _lookup(self, record: Record) -> None:
+        store = self._store()
+        row = None if record.key is None else store.get(record.key)
+        if isinstance(store, KeyValueStore):
+            row = text(row)
+        self._forward(record.with_value(f"{text(record.value)}|{shown(row)}"))
