@@ -22,6 +22,7 @@ class Verb(NamedTuple):
 
 VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
+        "demo": Verb("millstream.cli.demo", "demo", "Run an example from end to end."),
         "server": Verb("millstream.cli.server", "server", "Start a node."),
     }
 )

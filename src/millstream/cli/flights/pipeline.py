@@ -1,0 +1,156 @@
+"""The demo from start to verdict: broker, topics, data in, Spark, results out, the same numbers again, a picture."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from millstream.cli.flights import topology as topics
+from millstream.cli.flights.broker_process import BrokerProcess
+from millstream.cli.flights.data import SIDE_TABLES, as_records, load_flights, load_side_table
+from millstream.cli.flights.display import Display, Step
+from millstream.cli.flights.picture import draw
+from millstream.cli.flights.results import read_results
+from millstream.cli.flights.verification import Results, Verdict, compare, expected
+from millstream.clients import Producer
+from millstream.clients.admin import Admin, NewTopic
+from millstream.spark.configure import SparkOptions, configure
+from millstream.spark.runner import MicroBatchRunner, Progress, RunnerOptions
+from millstream.streams.config import StreamsConfig
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARTITIONS: Final = 2
+RECORDS_PER_TRIGGER: Final = 120_000
+_SLICE_ROWS: Final = 20_000
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the demo found. `sub_topology_records`: records that each sub-topology has read."""
+
+    flights: int
+    results: Results
+    verdict: Verdict
+    picture: str
+    sub_topology_records: dict[int, int] = field(default_factory=dict)
+
+
+def run_demo(rows: int | None, picture: Path, display: Display) -> Outcome:
+    """Runs everything in a temporary directory that is gone afterwards; only the picture stays."""
+    with tempfile.TemporaryDirectory(prefix="millstream-demo-") as directory:
+        return _run(rows, picture, Path(directory), display)
+
+
+def _run(rows: int | None, picture: Path, directory: Path, display: Display) -> Outcome:
+    with display.step("read the flights from their file"):
+        flights = load_flights(rows)
+        airlines = load_side_table("airlines")
+    with display.step("start a broker"):
+        broker = BrokerProcess(directory / "broker")
+    with broker:
+        with display.step("create topics"):
+            asyncio.run(_create_topics(broker.bootstrap_servers))
+        with display.step(
+            "produce the flights and their side tables", _input_records(flights)
+        ) as step:
+            asyncio.run(_produce(broker.bootstrap_servers, flights, step.advance))
+        records = _run_on_spark(
+            broker.bootstrap_servers, directory / "spark", flights.num_rows, display
+        )
+        with display.step("read the results back"):
+            results = asyncio.run(read_results(broker.bootstrap_servers))
+    with display.step("compute the same from the files"):
+        verdict = compare(expected(flights, airlines), results)
+    with display.step("draw the picture"):
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        draw(results.windows, str(picture))
+    return Outcome(flights.num_rows, results, verdict, str(picture), records)
+
+
+def _input_records(flights: pa.Table) -> int:
+    return int(flights.num_rows + sum(load_side_table(name).num_rows for name in SIDE_TABLES))
+
+
+async def _create_topics(bootstrap_servers: str) -> None:
+    """Old records in topics with default retention would be deleted within minutes: retention looks at record time."""
+    names = [
+        topics.FLIGHTS,
+        topics.SET_ASIDE,
+        topics.BY_ORIGIN_AND_DAY,
+        topics.BY_AIRLINE,
+        *SIDE_TABLES,
+    ]
+    async with Admin(bootstrap_servers=bootstrap_servers) as admin:
+        wanted = [NewTopic(name, PARTITIONS, configs={"retention.ms": "-1"}) for name in names]
+        (await admin.create_topics(wanted)).raise_errors()
+
+
+async def _produce(
+    bootstrap_servers: str, flights: pa.Table, advance: Callable[[int], None]
+) -> None:
+    """Tables first, then flights keyed by airline, so that a flight and its airline meet in one partition."""
+    async with Producer(
+        bootstrap_servers=bootstrap_servers, compression_type="lz4", linger_ms=5
+    ) as producer:
+        for name, key in SIDE_TABLES.items():
+            await _send(producer, name, as_records(load_side_table(name), key), advance)
+        for start in range(0, flights.num_rows, _SLICE_ROWS):
+            await _send(
+                producer,
+                topics.FLIGHTS,
+                as_records(flights.slice(start, _SLICE_ROWS), "carrier"),
+                advance,
+            )
+        await producer.flush()
+
+
+async def _send(
+    producer: Producer, topic: str, records: pa.Table, advance: Callable[[int], None]
+) -> None:
+    for batch in records.to_batches():
+        await producer.send_batch(topic, batch)
+        advance(batch.num_rows)
+
+
+def _run_on_spark(
+    bootstrap_servers: str, directory: Path, flights: int, display: Display
+) -> dict[int, int]:
+    with display.step("start Apache Spark"):
+        session = configure(SparkOptions(app_name="millstream flights", stream_tasks=PARTITIONS))
+        session.sparkContext.setLogLevel("FATAL")
+    try:
+        runner = MicroBatchRunner(
+            topics.flights_topology(),
+            StreamsConfig(application_id=topics.APPLICATION_ID),
+            session,
+            RunnerOptions(
+                bootstrap_servers=bootstrap_servers,
+                directory=str(directory),
+                records_per_trigger_max=RECORDS_PER_TRIGGER,
+            ),
+        )
+        records: dict[int, int] = {}
+        with display.step("run the topology on Spark", flights) as step:
+            runner.run_available(_counted(records, step))
+        return records
+    finally:
+        session.stop()
+
+
+def _counted(records: dict[int, int], step: Step) -> Callable[[Progress], None]:
+    """The bar counts what the first sub-topology has read: every flight once."""
+
+    def observe(progress: Progress) -> None:
+        records[progress.sub_topology] = (
+            records.get(progress.sub_topology, 0) + progress.input_records
+        )
+        if progress.sub_topology == 0:
+            step.advance(progress.input_records)
+
+    return observe

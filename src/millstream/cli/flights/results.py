@@ -1,0 +1,52 @@
+"""Reads the topology's result topics back with a client: the last value of every window and of every airline."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+from millstream.cli.flights.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY, DAY, SET_ASIDE
+from millstream.cli.flights.verification import AirlineDelay, OriginDay, OriginDelay, Results
+from millstream.clients import RangeReader
+from millstream.streams.serdes import string, time_windowed
+from millstream.streams.windows import to_ms
+
+_EARLIEST = -2
+_LATEST = -1
+
+
+async def read_results(bootstrap_servers: str) -> Results:
+    windowed = time_windowed(string(), to_ms(DAY))
+    windows: dict[OriginDay, OriginDelay] = {}
+    airlines: dict[str, AirlineDelay] = {}
+    async with RangeReader(bootstrap_servers=bootstrap_servers) as reader:
+        async for key, value in _last_values(reader, BY_ORIGIN_AND_DAY):
+            window = windowed.decode(key)
+            day = OriginDay(window.key, window.start_ms)
+            windows[day] = OriginDelay(value["flights"], value["mean"], value["worst"])
+        async for key, value in _last_values(reader, BY_AIRLINE):
+            airlines[key.decode()] = AirlineDelay(value["airline"], value["flights"], value["mean"])
+        set_aside = await _count(reader, SET_ASIDE)
+    return Results(windows, airlines, set_aside)
+
+
+async def _last_values(
+    reader: RangeReader, topic: str
+) -> AsyncIterator[tuple[bytes, dict[str, Any]]]:  # JSON
+    """Every key once, with what was written for it last. A key lives in one partition, so the order is well defined."""
+    last: dict[bytes, bytes] = {}
+    starts, ends = await reader.offsets(topic, _EARLIEST), await reader.offsets(topic, _LATEST)
+    for partition, end in ends.items():
+        async for batch in reader.read(topic, partition, starts[partition], end):
+            last.update(
+                zip(batch.column("key").to_pylist(), batch.column("value").to_pylist(), strict=True)
+            )
+    for key, value in last.items():
+        yield key, orjson.loads(value)
+
+
+async def _count(reader: RangeReader, topic: str) -> int:
+    starts, ends = await reader.offsets(topic, _EARLIEST), await reader.offsets(topic, _LATEST)
+    return sum(ends[partition] - starts[partition] for partition in ends)

@@ -1,0 +1,247 @@
+"""Runs a topology on Spark: one streaming query for each sub-topology, one Spark task for each stream task.
+
+The queries are joined by the application's repartition topics, as the instances of a Kafka Streams application are.
+Decides nothing about records: the plan says what runs, the kernel what happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from millstream.clients.admin import Admin, NewTopic
+from millstream.errors import ConfigError, MillstreamError
+from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
+from millstream.spark.source import FORMAT, register
+from millstream.spark.task import TaskReport, TaskRun, TaskSpec
+from millstream.streams.config import StreamsConfig
+from millstream.streams.topology.topology import Topology
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_ERROR_LINE: Final = re.compile(r"([a-z_]\w*\.)*[A-Z]\w+: ")
+_LOGGER = logging.getLogger(__name__)
+_REPORT: Final = "task string, processed bigint, skipped bigint, written bigint, logged bigint, dropped bigint, restored bigint"
+
+
+class PipelineFailed(MillstreamError):
+    """A streaming query ended with an error; its text names the sub-topology and the cause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerOptions:
+    """`directory` holds Spark's offset logs (`checkpoints/`) and the stores (`state/`); it outlives the run.
+
+    On a cluster the offset logs belong on shared storage (`checkpoint_directory`), the stores on local disks.
+    """
+
+    bootstrap_servers: str
+    directory: str
+    checkpoint_directory: str | None = None
+    records_per_trigger_max: int | None = None
+
+    @property
+    def checkpoints(self) -> str:
+        return self.checkpoint_directory or f"{self.directory}/checkpoints"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What one micro-batch has read."""
+
+    sub_topology: int
+    batch_id: int
+    input_records: int
+    duration_ms: int
+
+
+class MicroBatchRunner:
+    """A topology as streaming queries. `run_available` works through what is there; `start` goes on until `stop`."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        session: SparkSession,
+        options: RunnerOptions,
+    ) -> None:
+        self._session = session
+        self._options = options
+        self._config = config
+        self._topology = topology
+        self._queries: list[StreamingQuery] = []
+        self.plan = self._prepare()
+
+    def run_available(self, observe: Callable[[Progress], None] = lambda _: None) -> None:
+        """Processes everything that is in the source topics now, writers before readers, then returns.
+
+        `observe` is told of each micro-batch. Raises PipelineFailed.
+        """
+        for each in self.plan.queries:
+            query = self._start(each, available_now=True)
+            self._queries = [query]
+            seen = -1
+            while not _wait(query, each, 0.2):
+                seen = _observe(query, each, seen, observe)
+            _observe(query, each, seen, observe)
+        self._queries = []
+
+    def start(self) -> None:
+        """Starts all queries; they run until `stop`."""
+        self._queries = [self._start(each, available_now=False) for each in self.plan.queries]
+
+    def await_termination(self, timeout_s: float | None = None) -> bool:
+        """Waits until every query has ended. False at the time limit. Raises PipelineFailed when one has failed."""
+        return all(
+            _wait(query, each, timeout_s)
+            for query, each in zip(self._queries, self.plan.queries, strict=True)
+        )
+
+    def stop(self) -> None:
+        """Stops all queries; micro-batches under way are repeated by the next run."""
+        for query in self._queries:
+            query.stop()
+        self._queries = []
+
+    # Set-up.
+
+    def _prepare(self) -> TopologyPlan:
+        async def prepare() -> TopologyPlan:
+            async with Admin(bootstrap_servers=self._options.bootstrap_servers) as admin:
+                names = await admin.list_topics(include_internal=True)
+                topics = (await admin.describe_topics(names)).raise_errors()
+                partitions = {name: len(topics.result(name).partitions) for name in topics}
+                plan = plan_topology(self._topology, self._config.application_id, partitions)
+                await _create_internal_topics(admin, plan.internal_topics, partitions)
+            return plan
+
+        return asyncio.run(prepare())
+
+    def _start(self, query: SubTopologyPlan, *, available_now: bool) -> StreamingQuery:
+        options = self._options
+        register(self._session)
+        source = (
+            self._session.readStream.format(FORMAT)
+            .option("bootstrap.servers", options.bootstrap_servers)
+            .option("subscribe", ",".join(query.sources))
+            .option("startingOffsets", "earliest")
+            .option("copartition", "true")
+            .option("includeHeaders", "true")
+        )
+        if options.records_per_trigger_max is not None:
+            source = source.option("maxRecordsPerTrigger", str(options.records_per_trigger_max))
+        name = f"{self._config.application_id}-{query.id}"
+        return (
+            source.load()
+            .mapInArrow(_task_function(self._task_spec(query)), _REPORT)
+            .writeStream.format("noop")
+            .queryName(name)
+            .option("checkpointLocation", f"{options.checkpoints}/{name}")
+            .trigger(
+                **({"availableNow": True} if available_now else {"processingTime": "0 seconds"})
+            )
+            .start()
+        )
+
+    def _task_spec(self, query: SubTopologyPlan) -> TaskSpec:
+        return TaskSpec(
+            topology=self._topology,
+            sub_topology=query.id,
+            config=self._config,
+            bootstrap_servers=self._options.bootstrap_servers,
+            state_directory=f"{self._options.directory}/state/{self._config.application_id}",
+        )
+
+
+def _task_function(
+    spec: TaskSpec,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What Spark sends to its workers: rows of one partition in, one row of report out."""
+
+    def run(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = iter(rows)
+        first = next((batch for batch in rows if batch.num_rows), None)
+        if first is None:
+            return
+        task = TaskRun(spec, first.column("partition")[0].as_py())
+        try:
+            yield _report_row(task.run(_chained(first, rows), _batch_id()))
+        finally:
+            task.close()
+
+    return run
+
+
+def _chained(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+def _batch_id() -> str:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None, "a task runs inside Spark"
+    return str(context.getLocalProperty("streaming.sql.batchId"))
+
+
+def _report_row(report: TaskReport) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist([asdict(report)])
+
+
+def _wait(query: StreamingQuery, plan: SubTopologyPlan, timeout_s: float | None) -> bool:
+    from pyspark.errors import StreamingQueryException
+
+    try:
+        if timeout_s is None:
+            query.awaitTermination()
+            return True
+        return bool(query.awaitTermination(timeout_s))  # type: ignore[arg-type]  # floats are taken, the stub says int
+    except StreamingQueryException as error:
+        raise PipelineFailed(f"sub-topology {plan.id} failed: {_cause(str(error))}") from error
+
+
+def _cause(text: str) -> str:
+    """The line of a Python traceback that names the error, `module.Error: what to do`; else the first line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    after_traceback = [line for line in lines if _ERROR_LINE.match(line)]
+    return (after_traceback or lines or ["no reason given"])[0]
+
+
+def _observe(
+    query: StreamingQuery, plan: SubTopologyPlan, seen: int, observe: Callable[[Progress], None]
+) -> int:
+    """Tells of the micro-batches that are new since `seen`; gives back the newest."""
+    for progress in query.recentProgress:
+        if progress.batchId > seen:
+            seen = progress.batchId
+            observe(Progress(plan.id, seen, progress.numInputRows, progress.batchDuration))
+    return seen
+
+
+async def _create_internal_topics(
+    admin: Admin, topics: Iterable[InternalTopic], existing: Mapping[str, int]
+) -> None:
+    """Creates what is missing. Raises ConfigError when an internal topic has another number of partitions."""
+    missing = []
+    for topic in topics:
+        count = existing.get(topic.name)
+        if count is None:
+            missing.append(NewTopic(topic.name, topic.partitions, configs=dict(topic.settings)))
+        elif count != topic.partitions:
+            raise ConfigError(
+                f"internal topic {topic.name} has {count} partitions, the topology needs {topic.partitions}: "
+                "a source topic has been given more partitions since; reset the application to go on"
+            )
+    if missing:
+        _LOGGER.info("creating internal topics %s", ", ".join(topic.name for topic in missing))
+        (await admin.create_topics(missing)).raise_errors()
