@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.dsl import (
+    CogroupedKStream,
     GlobalKTable,
     KGroupedStream,
     KGroupedTable,
@@ -26,6 +27,7 @@ from millstream.streams.windows import (
 )
 
 __all__ = [
+    "CogroupedKStream",
     "EmitStrategy",
     "GlobalKTable",
     "KGroupedStream",

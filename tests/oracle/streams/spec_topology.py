@@ -9,6 +9,7 @@ from streams.spec_functions import Unsupported
 from streams.spec_processors import StepSupplier
 
 from millstream.streams import (
+    CogroupedKStream,
     EmitStrategy,
     GlobalKTable,
     KGroupedTable,
@@ -351,6 +352,11 @@ class SpecTopology:
             return stream.group_by(lambda k, v: (key(k, v), value(v)), **options)
         return stream.group_by(fn.key_selector(op["fn"]), **options)
 
+    def _cogroup(self, op: dict, grouped):
+        if "other" in op:
+            return grouped.cogroup(self._results[op["other"]], fn.aggregator(op["fn"]))
+        return grouped.cogroup(fn.aggregator(op["fn"]))
+
     def _windowed_by(self, op: dict, grouped):
         return grouped.windowed_by(windows(op["windows"]))
 
@@ -381,6 +387,10 @@ class SpecTopology:
                 name=op.get("name"),
                 materialized=materialized(op),
             )
+        if isinstance(grouped, CogroupedKStream):
+            mergers = [fn.merger(op["merge"])] if "merge" in op else []
+            options = {"name": op.get("name"), "materialized": materialized(op)}
+            return grouped.aggregate(fn.initializer(op["init"]), *mergers, **options)
         mergers = [fn.merger(op["merge"])] if "merge" in op else []
         return grouped.aggregate(
             fn.initializer(op["init"]),

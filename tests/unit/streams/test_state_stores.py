@@ -70,13 +70,13 @@ def test_reads_see_what_the_running_batch_wrote(open_rows) -> None:
 def test_a_commit_survives_reopening_with_its_offset_marker_and_stream_time(open_rows) -> None:
     store = key_value(open_rows())
     store.put("a", 1, 10)
-    store.stream_time = 10
+    store.times["counter"] = 10
     store.commit(changelog_offset=7, marker="batch 3")
     again = key_value(open_rows())
     assert again.get("a") == (1, 10)
     assert again.rows.metadata.changelog_offset == 7
     assert again.rows.metadata.marker == "batch 3"
-    assert again.stream_time == 10
+    assert again.times == {"counter": 10}
 
 
 def test_what_was_not_committed_is_forgotten(open_rows) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millstream.streams.dsl.builder import StreamsBuilder
+from millstream.streams.dsl.cogrouped import CogroupedKStream
 from millstream.streams.dsl.global_tables import GlobalKTable
 from millstream.streams.dsl.grouped import KGroupedStream
 from millstream.streams.dsl.grouped_table import KGroupedTable
@@ -12,6 +13,7 @@ from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.windowed import TimeWindowedKStream
 
 __all__ = [
+    "CogroupedKStream",
     "GlobalKTable",
     "KGroupedStream",
     "KGroupedTable",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
@@ -29,6 +29,9 @@ from millstream.streams.windows import (
     TimeWindows,
     UnlimitedWindows,
 )
+
+if TYPE_CHECKING:
+    from millstream.streams.dsl.cogrouped import CogroupedKStream
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -151,6 +154,18 @@ class KGroupedStream(Generic[K, V]):
         if isinstance(windows, SessionWindows):
             return SessionWindowedKStream(self._graph, self._node, self._grouping, windows)
         return TimeWindowedKStream(self._graph, self._node, self._grouping, windows)
+
+    def cogroup(self, aggregator: Callable[[K, V, VA], VA]) -> CogroupedKStream[K, VA]:
+        """Aggregate this stream and others into one table; each has its own aggregator."""
+        from millstream.streams.dsl.cogrouped import CogroupedKStream
+
+        check_arity("cogroup", "aggregator", aggregator, "key", "value", "aggregate")
+        return CogroupedKStream(self._graph, ((self, aggregator),))
+
+    @property
+    def origin(self) -> tuple[GraphNode, Grouping]:
+        """The node whose records are grouped, and how."""
+        return self._node, self._grouping
 
     def _aggregate(
         self, name: str | None, prefix: str, request: StoreRequest, make: ops.UserFunction

@@ -14,6 +14,7 @@ from millstream.streams.topology.operators import (
     JoinView,
     MapValuesView,
     OperatorSpec,
+    PassThrough,
     StoreView,
     TableFilter,
     TableJoin,
@@ -86,6 +87,27 @@ class AggregateDefinition:
 
     def stores(self) -> tuple[StoreSpec, ...]:
         return (self.store,)
+
+
+class CogroupDefinition:
+    """The result of a cogrouped aggregation: several operators write one store, a pass-through joins them."""
+
+    def __init__(self, store: StoreSpec) -> None:
+        self.store = store
+        self.send_old_values = False
+
+    def view(self) -> TableView:
+        return StoreView(self.store.name)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        self.send_old_values = True  # a store is there anyway, nothing needs force
+        return self.send_old_values or force
+
+    def operator(self) -> OperatorSpec:
+        return PassThrough()
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return ()
 
 
 class FilterDefinition:

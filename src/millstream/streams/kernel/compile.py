@@ -68,6 +68,7 @@ def make_operator(
 ) -> Operator:
     """The running operator of a node. `stores` are those of the task, `global_stores` all others."""
     spec = node.operator
+    context.node = node.name
     stores = {**global_stores, **stores}
     kind = type(spec)
     if kind is ops.PassThrough:

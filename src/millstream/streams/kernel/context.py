@@ -11,7 +11,10 @@ from millstream.streams.processor import PunctuationType
 
 
 class TaskContext:
-    """One per task. `offsets` are those of the run being processed; a row's ordinal finds its own."""
+    """One per task. `offsets` are those of the run being processed; a row's ordinal finds its own.
+
+    `node` is the node whose operator is being made.
+    """
 
     __slots__ = (
         "commit_requested",

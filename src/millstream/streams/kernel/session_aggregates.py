@@ -25,7 +25,7 @@ class SessionAggregate(Operator):
         super().__init__(context)
         self._store = store
         self._spec = spec
-        self._emitted_close_time = -1
+        self._time, self._emitted = context.node, f"{context.node} emitted"
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [], [] if self._spec.send_old_values else None)
@@ -42,8 +42,8 @@ class SessionAggregate(Operator):
         spec, store = self._spec, self._store
         key, at = batch.keys[row], batch.timestamps[row]
         gap = spec.windows.gap_ms
-        store.stream_time = max(store.stream_time, at)
-        close_time = store.stream_time - spec.windows.grace_ms - gap
+        stream_time = store.times[self._time] = max(store.times.get(self._time, -1), at)
+        close_time = stream_time - spec.windows.grace_ms - gap
         aggregate = spec.initializer()
         start = end = at
         touched = store.find(key, at - gap, at + gap)
@@ -72,10 +72,11 @@ class SessionAggregate(Operator):
 
     def _close_sessions(self, batch: Batch, row: int, out: Batch, close_time: int) -> None:
         """Give out the sessions that this row has closed, by their ends."""
-        if close_time <= self._emitted_close_time:
+        emitted = self._store.times.get(self._emitted, -1)
+        if close_time <= emitted:
             return
-        first = max(0, self._emitted_close_time)
-        self._emitted_close_time = close_time
+        first = max(0, emitted)
+        self._store.times[self._emitted] = close_time
         if close_time - 1 < first:
             return
         for session, value in list(self._store.fetch_all(first, close_time - 1)):

@@ -42,7 +42,7 @@ class SlidingAggregate(Operator):
         self._store = store
         self._spec = spec
         self._difference = spec.windows.difference_ms
-        self._emitted_close_time = -1
+        self._time, self._emitted = context.node, f"{context.node} emitted"
         self._batch = self._out = Batch([], [], [], [], [])
         self._row = 0
         self._close_time = 0
@@ -56,8 +56,8 @@ class SlidingAggregate(Operator):
             if batch.keys[row] is None or batch.values[row] is None:
                 self.context.dropped_records += 1
                 continue
-            store.stream_time = max(store.stream_time, at)
-            self._close_time = store.stream_time - self._spec.windows.grace_ms
+            stream_time = store.times[self._time] = max(store.times.get(self._time, -1), at)
+            self._close_time = stream_time - self._spec.windows.grace_ms
             if at + 1 + self._difference <= self._close_time:
                 self.context.dropped_records += 1
                 continue
@@ -178,10 +178,10 @@ class SlidingAggregate(Operator):
 
     def _close_windows(self) -> None:
         """Give out the windows that this record has closed (S23)."""
-        close_time, emitted = self._close_time, self._emitted_close_time
+        close_time, emitted = self._close_time, self._store.times.get(self._emitted, -1)
         if close_time <= emitted:
             return
-        self._emitted_close_time = close_time
+        self._store.times[self._emitted] = close_time
         first, last = max(0, emitted - self._difference), close_time - self._difference - 1
         if last < first:
             return

@@ -28,7 +28,7 @@ class WindowAggregate(Operator):
         self._aggregator = spec.aggregator
         self._emit_final = spec.emit_final
         self._send_old = spec.send_old_values
-        self._emitted_close_time = -1
+        self._time, self._emitted = context.node, f"{context.node} emitted"
 
     def process(self, batch: Batch) -> Batch:
         if None in batch.keys:
@@ -43,7 +43,7 @@ class WindowAggregate(Operator):
         store, size = self._store, self._windows.size_ms
         get, put, starts = store.get, store.put, self._windows.starts
         initializer, aggregator = self._initializer, self._aggregator
-        grace, stream_time = self._windows.grace_ms, store.stream_time
+        grace, stream_time = self._windows.grace_ms, store.times.get(self._time, -1)
         expired_puts, dropped = store.expired_puts, 0
         rows: list[int] = []
         keys: list[object] = []
@@ -54,7 +54,7 @@ class WindowAggregate(Operator):
         for key, value, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
             row += 1
             if at > stream_time:
-                stream_time = store.stream_time = at
+                stream_time = store.times[self._time] = at
             for start in starts(at):
                 end = start + size
                 if end <= stream_time - grace:
@@ -98,11 +98,12 @@ class WindowAggregate(Operator):
 
     def _close_windows(self, one: Batch, closed: Batch) -> None:
         size, store = self._windows.size_ms, self._store
-        close_time = store.stream_time - self._windows.grace_ms
-        if close_time <= self._emitted_close_time:
+        close_time = store.times[self._time] - self._windows.grace_ms
+        emitted = store.times.get(self._emitted, -1)
+        if close_time <= emitted:
             return
-        first = max(0, self._emitted_close_time - size + 1) if self._emitted_close_time >= 0 else 0
-        self._emitted_close_time = close_time
+        first = max(0, emitted - size + 1) if emitted >= 0 else 0
+        store.times[self._emitted] = close_time
         last = close_time - size
         if last < first:
             return

@@ -41,7 +41,8 @@ class StateStore:
         self.name = parts.spec.name
         self.changelog = parts.changelog
         self.rows = parts.rows
-        self.stream_time = parts.rows.metadata.stream_time
+        self.times = dict(parts.rows.metadata.times)
+        """Stream time and emitted close time of the operators that own the store; committed with the rows."""
         self._key = parts.key
         self._value = parts.value
         self._encode_key = parts.key.encode
@@ -54,13 +55,13 @@ class StateStore:
         known = self.rows.metadata
         offset = known.changelog_offset if changelog_offset is None else changelog_offset
         self.rows.commit(
-            replace(known, changelog_offset=offset, marker=marker, stream_time=self.stream_time)
+            replace(known, changelog_offset=offset, marker=marker, times=dict(self.times))
         )
 
     def discard(self) -> None:
         """Forget everything written since the last commit."""
         self.rows.discard()
-        self.stream_time = self.rows.metadata.stream_time
+        self.times = dict(self.rows.metadata.times)
         if self.changelog is not None:
             self.changelog.take()
 

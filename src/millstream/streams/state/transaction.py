@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from millstream.streams.state.byte_store import ByteStore
 
@@ -22,12 +22,13 @@ class StoreMetadata:
 
     `changelog_offset`: the next changelog record to restore; None where nothing was logged or restored yet.
     `marker`: whatever the runner gave at the commit, for instance a batch id.
-    `stream_time`: the largest timestamp the store's operator had seen, -1 at first.
+    `times`: what the operators of the store remember across restarts, by name: the largest timestamp each
+    has seen, the last close time it has emitted.
     """
 
     changelog_offset: int | None = None
     marker: str | None = None
-    stream_time: int = -1
+    times: dict[str, int] = field(default_factory=dict)
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self), separators=(",", ":")).encode()
