@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
@@ -13,6 +14,7 @@ from millstream.log.text_checkpoints import (
     decode_epochs,
     encode_epochs,
 )
+from millstream.log.unsynced_file import read_if_it_reached_the_disk, write_unsynced
 from millstream.runtime import FileSystem
 
 
@@ -33,17 +35,17 @@ UNKNOWN_EPOCH = EpochEnd(-1, -1)
 
 @final
 class LeaderEpochs:
-    """Epochs and start offsets both grow. Every change is on disk before it is visible here."""
+    """Epochs and start offsets both grow. Every change but the first is on the disk before it is visible here."""
 
     def __init__(self, file_system: FileSystem, directory: str) -> None:
-        """Raises DamagedFile when the checkpoint cannot be read or is not in order."""
+        """A checkpoint that is missing or damaged gives no entries: the loader asks the batches, which say the same."""
         self._file_system = file_system
         self._path = f"{directory}/{LEADER_EPOCH_FILE}"
         self._entries: list[EpochStart] = []
-        if file_system.exists(self._path):
-            rows = decode_epochs(self._path, file_system.read(self._path))
-            self._entries = sorted(EpochStart(*row) for row in rows)
-            _check_order(self._path, self._entries)
+        data = read_if_it_reached_the_disk(file_system, self._path)
+        if data is not None:
+            with contextlib.suppress(DamagedFile):
+                self._entries = _decoded(self._path, data)
 
     @property
     def entries(self) -> tuple[EpochStart, ...]:
@@ -92,14 +94,19 @@ class LeaderEpochs:
 
     def _replace(self, entries: Iterable[EpochStart]) -> None:
         replaced = list(entries)
-        if replaced != self._entries:
+        if replaced == self._entries:
+            return
+        if self._entries:
             self._file_system.write_atomically(self._path, encode_epochs(replaced))
-            self._entries = replaced
+        else:  # the first epoch of a log: its records say the same, and rebuild the file should it be lost
+            write_unsynced(self._file_system, self._path, encode_epochs(replaced))
+        self._entries = replaced
 
 
-def _check_order(path: str, entries: list[EpochStart]) -> None:
+def _decoded(path: str, data: bytes) -> list[EpochStart]:
+    """Raises DamagedFile."""
+    entries = sorted(EpochStart(*row) for row in decode_epochs(path, data))
     for earlier, later in pairwise(entries):
         if later.epoch == earlier.epoch or later.start_offset < earlier.start_offset:
-            raise DamagedFile(
-                f"{path} is damaged: epoch {later.epoch} starts before epoch {earlier.epoch}. Restore it"
-            )
+            raise DamagedFile(f"{path}: epoch {later.epoch} starts before epoch {earlier.epoch}")
+    return entries

@@ -32,6 +32,7 @@ from millstream.log.text_checkpoints import (
     encode_offsets,
     encode_partition_metadata,
 )
+from millstream.log.unsynced_file import read_if_it_reached_the_disk, write_unsynced
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition, Uuid
 from millstream.runtime import File, FileSystem, Instant
@@ -154,12 +155,7 @@ class LogDirectory:
         for name in file_system.list(self.path):
             match = _PARTITION_DIRECTORY.fullmatch(name)
             if match and match["topic"] != METADATA_TOPIC:
-                metadata_path = f"{self.path}/{name}/{PARTITION_METADATA_FILE}"
-                topic_id = None
-                if file_system.exists(metadata_path):
-                    topic_id = decode_partition_metadata(
-                        metadata_path, file_system.read(metadata_path)
-                    )
+                topic_id = self._read_topic_id(f"{self.path}/{name}")
                 found.append(
                     FoundLog(TopicPartition(match["topic"], int(match["partition"])), topic_id)
                 )
@@ -207,14 +203,21 @@ class LogDirectory:
         )
 
     def _claim(self, directory: str, topic_id: Uuid) -> None:
-        file_system = self._environment.file_system
+        found = self._read_topic_id(directory)
         path = f"{directory}/{PARTITION_METADATA_FILE}"
-        if not file_system.exists(path):
-            file_system.write_atomically(path, encode_partition_metadata(topic_id))
-        elif decode_partition_metadata(path, file_system.read(path)) != topic_id:
+        if found is None:
+            data = encode_partition_metadata(topic_id)
+            write_unsynced(self._environment.file_system, path, data)
+        elif found != topic_id:
             raise DamagedFile(
                 f"{path} names another topic id than the metadata; move {directory} away"
             )
+
+    def _read_topic_id(self, directory: str) -> Uuid | None:
+        """None where the file is not there (it is written without a sync: the metadata knows the id). Raises DamagedFile."""
+        path = f"{directory}/{PARTITION_METADATA_FILE}"
+        data = read_if_it_reached_the_disk(self._environment.file_system, path)
+        return decode_partition_metadata(path, data) if data is not None else None
 
     def delete_log(self, partition: TopicPartition, now: Instant) -> None:
         """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `remove_due`."""

@@ -37,7 +37,7 @@ def segment_limits(config: LogConfig) -> SegmentLimits:
 def load_log(
     directory: str, environment: LogEnvironment, config: LogConfig, saved: SavedState
 ) -> LogState:
-    """Raises DamagedFile for a leader epoch checkpoint that cannot be trusted, OSError when the disk refuses."""
+    """Raises OSError when the disk refuses."""
     file_system = environment.file_system
     file_system.make_directory(directory)
     swapped = _finish_interrupted_changes(file_system, directory)

@@ -103,7 +103,7 @@ class PartitionLog:
     ) -> Self:
         """Creates the directory or loads it; recovers it when `saved.was_clean` is false.
 
-        Raises DamagedFile where a file cannot be trusted and cannot be rebuilt, OSError when the disk refuses.
+        Raises OSError when the disk refuses.
         """
         state = load_log(directory, environment, config, saved)
         return cls(partition, directory, environment, config, state=state, now=now)

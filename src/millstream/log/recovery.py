@@ -74,7 +74,7 @@ def _recover_segment(segment: Segment, epochs: LeaderEpochs) -> tuple[int, int]:
 
 
 def rebuild_epochs(epochs: LeaderEpochs, segments: Iterable[Segment]) -> None:
-    """Leader epochs from the batches, where the checkpoint is missing or says nothing of them."""
+    """Leader epochs from the batches, where the checkpoint is missing, damaged, or says nothing of them."""
     for segment in segments:
         for start in segment.headers():
             epochs.assign(start.header.partition_leader_epoch, start.header.base_offset)

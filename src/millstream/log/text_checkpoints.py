@@ -141,6 +141,8 @@ def _decode_lines(path: str, data: bytes, columns: int) -> list[list[str]]:
         raise _damaged(path, str(error)) from error
     if len(lines) < 2 or lines[0] != _VERSION_LINE or not lines[1].isdecimal():
         raise _damaged(path, "expected version 0 and a count in the first two lines")
+    if not data.endswith(b"\n"):
+        raise _damaged(path, "its last line is cut off")
     rows = [line.split(" ") for line in lines[2:]]
     if len(rows) != int(lines[1]) or any(len(row) != columns for row in rows):
         raise _damaged(path, f"expected {lines[1]} lines of {columns} columns")

@@ -49,3 +49,12 @@ def test_truncation_from_the_start_keeps_the_epoch_in_force(epochs):
 
 def test_the_epoch_of_an_offset(epochs):
     assert [epochs.epoch_for(offset) for offset in (0, 9, 10, 25)] == [1, 1, 2, 5]
+
+
+def test_a_first_epoch_that_a_power_loss_took_is_read_from_the_log(world):
+    log = world.open()
+    world.append(log, b"a", epoch=4)
+    log.flush(world.now)
+    world.disk.crash(zeroed_bytes=lambda _, lost: lost)
+    assert world.disk.read("/data/t-0/leader-epoch-checkpoint") == bytes(8)
+    assert world.open(recovery_point=1).leader_epochs.entries == ((4, 0),)

@@ -178,3 +178,13 @@ def test_a_damaged_checkpoint_stops_the_start(formatted):
     formatted.disk.write_atomically("/data/recovery-point-offset-checkpoint", b"0\n1\n")
     with pytest.raises(DamagedFile, match="recovery-point-offset-checkpoint"):
         opened(formatted)
+
+
+@pytest.mark.parametrize("zeros", [0, 43])
+def test_a_topic_id_that_a_power_loss_took_is_written_again(formatted, zeros):
+    opened(formatted).open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    formatted.disk.crash(zeroed_bytes=lambda _, lost: min(lost, zeros))
+    directory = opened(formatted)
+    assert directory.find_logs() == [(T0, None)]
+    directory.open_log(T0, LogConfig(), formatted.now, TOPIC_ID)
+    assert directory.find_logs() == [(T0, TOPIC_ID)]

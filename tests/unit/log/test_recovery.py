@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.log.text_checkpoints import DamagedFile
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import read_header
 
@@ -119,11 +118,17 @@ def test_an_epoch_whose_records_were_lost_is_forgotten(world):
     assert world.open(recovery_point=1).leader_epochs.entries == ((1, 0),)
 
 
-def test_a_damaged_leader_epoch_checkpoint_is_refused_with_a_sentence(world):
-    filled(world)
-    world.disk.write_atomically("/data/t-0/leader-epoch-checkpoint", b"0\n2\n0 0\n")
-    with pytest.raises(DamagedFile, match=r"leader-epoch-checkpoint is damaged: expected 2 lines"):
-        world.open()
+@pytest.mark.parametrize(
+    "damage", [b"0\n2\n1 0\n", b"0\n2\n1 0\n4 1", b"0\n2\n1 5\n4 1\n", b"\xff", bytes(12)]
+)
+def test_a_damaged_leader_epoch_checkpoint_is_written_anew_from_the_log(world, damage):
+    log = world.open()
+    world.append(log, b"a", epoch=1)
+    world.append(log, b"b", epoch=4)
+    log.close(world.now)
+    world.disk.write_atomically("/data/t-0/leader-epoch-checkpoint", damage)
+    assert world.open(was_clean=True, recovery_point=2).leader_epochs.entries == ((1, 0), (4, 1))
+    assert world.content("leader-epoch-checkpoint") == b"0\n2\n1 0\n4 1\n"
 
 
 def test_a_log_that_ends_before_its_start_offset_starts_over(world):
