@@ -103,6 +103,8 @@ class NodeProcess:
             bound = self._bind()
             directory = open_data_directory(self._config, self._environment, cluster_id)
             await self._live(directory, bound, pool, announce)
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from errors
         finally:
             self._server.close()
             pool.close()
@@ -168,6 +170,14 @@ class NodeProcess:
     def _enter(self, state: BrokerState) -> None:
         self.state = state
         _LOGGER.info("node %d is %s", self._config.node_id, state.name)
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error that the others of a tree of groups followed."""
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found
 
 
 def _connection_limits(config: BrokerConfig) -> ConnectionLimits:

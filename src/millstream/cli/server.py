@@ -85,8 +85,8 @@ def server(
         try:
             with asyncio.Runner(loop_factory=event_loop_factory()) as runner:
                 runner.run(_serve(node_config, cluster_id, until_end_of_input=until_end_of_input))
-        except* (MillstreamError, OSError) as errors:
-            _fail(_first(errors), code=1)
+        except (MillstreamError, OSError) as error:
+            _fail(error, code=1)
 
 
 async def _serve(config: BrokerConfig, cluster_id: str | None, *, until_end_of_input: bool) -> None:
@@ -130,14 +130,6 @@ def _data_directory(data: str | None, *, ephemeral: bool) -> Iterator[str | None
             yield temporary
     else:
         yield data
-
-
-def _first(errors: BaseExceptionGroup) -> BaseException:
-    """The first error in a tree of groups: the one that the others followed."""
-    found: BaseException = errors
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found
 
 
 def _fail(error: BaseException, code: int) -> NoReturn:
