@@ -102,6 +102,15 @@ class ModuleNames:
             return struct.name
         return message.name + struct.name
 
+    def users_of(self, struct: Struct, message: MessageSchema) -> list[str]:
+        """`Class.field` of every field of the message that holds the struct."""
+        return [
+            f"`{self.class_of(user, message)}.{field.attribute}`"
+            for user in dict.fromkeys([message.root, *structs_of(message.root)])
+            for field in user.fields
+            if field.struct == struct
+        ]
+
     def is_frozen(self, struct: Struct) -> bool:
         """A small value used as a field: immutable, so that all messages can share its default."""
         return (

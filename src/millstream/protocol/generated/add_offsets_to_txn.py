@@ -32,6 +32,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AddOffsetsToTxnRequest:
+    """Request of API 25, versions 0-4."""
+
     transactional_id: str = ""
     producer_id: int = 0
     producer_epoch: int = 0
@@ -137,6 +139,8 @@ class AddOffsetsToTxnRequest:
 
 @dataclass(slots=True)
 class AddOffsetsToTxnResponse:
+    """Response of API 25, versions 0-4."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

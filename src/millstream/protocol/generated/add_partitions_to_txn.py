@@ -49,6 +49,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AddPartitionsToTxnTopic:
+    """In `AddPartitionsToTxnRequest.v3_and_below_topics` and elsewhere, versions 0-5."""
+
     name: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -56,6 +58,8 @@ class AddPartitionsToTxnTopic:
 
 @dataclass(slots=True)
 class AddPartitionsToTxnTransaction:
+    """In `AddPartitionsToTxnRequest.transactions`, versions 4-5."""
+
     transactional_id: str = ""
     producer_id: int = 0
     producer_epoch: int = 0
@@ -66,6 +70,8 @@ class AddPartitionsToTxnTransaction:
 
 @dataclass(slots=True)
 class AddPartitionsToTxnRequest:
+    """Request of API 24, versions 0-5."""
+
     transactions: list[AddPartitionsToTxnTransaction] = field(default_factory=list)  # 4+
     v3_and_below_transactional_id: str = ""  # 0-3
     v3_and_below_producer_id: int = 0  # 0-3
@@ -225,6 +231,8 @@ class AddPartitionsToTxnRequest:
 
 @dataclass(slots=True)
 class AddPartitionsToTxnPartitionResult:
+    """In `AddPartitionsToTxnTopicResult.results_by_partition`, versions 0-5."""
+
     partition_index: int = 0
     partition_error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -232,6 +240,8 @@ class AddPartitionsToTxnPartitionResult:
 
 @dataclass(slots=True)
 class AddPartitionsToTxnTopicResult:
+    """In `AddPartitionsToTxnResponse.results_by_topic_v3_and_below` and elsewhere, versions 0-5."""
+
     name: str = ""
     results_by_partition: list[AddPartitionsToTxnPartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -239,6 +249,8 @@ class AddPartitionsToTxnTopicResult:
 
 @dataclass(slots=True)
 class AddPartitionsToTxnResult:
+    """In `AddPartitionsToTxnResponse.results_by_transaction`, versions 4-5."""
+
     transactional_id: str = ""
     topic_results: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -246,6 +258,8 @@ class AddPartitionsToTxnResult:
 
 @dataclass(slots=True)
 class AddPartitionsToTxnResponse:
+    """Response of API 24, versions 0-5."""
+
     throttle_time_ms: int = 0
     error_code: int = 0  # 4+
     results_by_transaction: list[AddPartitionsToTxnResult] = field(default_factory=list)  # 4+

@@ -46,6 +46,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class Listener:
+    """In `AddRaftVoterRequest.listeners`, versions 0-1."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -54,6 +56,8 @@ class Listener:
 
 @dataclass(slots=True)
 class AddRaftVoterRequest:
+    """Request of API 80, versions 0-1."""
+
     cluster_id: str | None = ""
     timeout_ms: int = 0
     voter_id: int = 0
@@ -158,6 +162,8 @@ class AddRaftVoterRequest:
 
 @dataclass(slots=True)
 class AddRaftVoterResponse:
+    """Response of API 80, versions 0-1."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

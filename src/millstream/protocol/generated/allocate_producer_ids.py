@@ -25,6 +25,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AllocateProducerIdsRequest:
+    """Request of API 67, version 0."""
+
     broker_id: int = 0
     broker_epoch: int = -1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -69,6 +71,8 @@ class AllocateProducerIdsRequest:
 
 @dataclass(slots=True)
 class AllocateProducerIdsResponse:
+    """Response of API 67, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     producer_id_start: int = 0

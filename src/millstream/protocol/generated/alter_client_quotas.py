@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class EntityData:
+    """In `AlterClientQuotasRequestEntryData.entity`, versions 0-1."""
+
     entity_type: str = ""
     entity_name: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -54,6 +56,8 @@ class EntityData:
 
 @dataclass(slots=True)
 class OpData:
+    """In `AlterClientQuotasRequestEntryData.ops`, versions 0-1."""
+
     key: str = ""
     value: float = 0.0
     remove: bool = False
@@ -62,6 +66,8 @@ class OpData:
 
 @dataclass(slots=True)
 class AlterClientQuotasRequestEntryData:
+    """In `AlterClientQuotasRequest.entries`, versions 0-1."""
+
     entity: list[EntityData] = field(default_factory=list)
     ops: list[OpData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -69,6 +75,8 @@ class AlterClientQuotasRequestEntryData:
 
 @dataclass(slots=True)
 class AlterClientQuotasRequest:
+    """Request of API 49, versions 0-1."""
+
     entries: list[AlterClientQuotasRequestEntryData] = field(default_factory=list)
     validate_only: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -145,6 +153,8 @@ class AlterClientQuotasRequest:
 
 @dataclass(slots=True)
 class AlterClientQuotasResponseEntryData:
+    """In `AlterClientQuotasResponse.entries`, versions 0-1."""
+
     error_code: int = 0
     error_message: str | None = ""
     entity: list[EntityData] = field(default_factory=list)
@@ -153,6 +163,8 @@ class AlterClientQuotasResponseEntryData:
 
 @dataclass(slots=True)
 class AlterClientQuotasResponse:
+    """Response of API 49, versions 0-1."""
+
     throttle_time_ms: int = 0
     entries: list[AlterClientQuotasResponseEntryData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AlterableConfig:
+    """In `AlterConfigsResource.configs`, versions 0-2."""
+
     name: str = ""
     value: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -54,6 +56,8 @@ class AlterableConfig:
 
 @dataclass(slots=True)
 class AlterConfigsResource:
+    """In `AlterConfigsRequest.resources`, versions 0-2."""
+
     resource_type: int = 0
     resource_name: str = ""
     configs: list[AlterableConfig] = field(default_factory=list)
@@ -62,6 +66,8 @@ class AlterConfigsResource:
 
 @dataclass(slots=True)
 class AlterConfigsRequest:
+    """Request of API 33, versions 0-2."""
+
     resources: list[AlterConfigsResource] = field(default_factory=list)
     validate_only: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -138,6 +144,8 @@ class AlterConfigsRequest:
 
 @dataclass(slots=True)
 class AlterConfigsResourceResponse:
+    """In `AlterConfigsResponse.responses`, versions 0-2."""
+
     error_code: int = 0
     error_message: str | None = ""
     resource_type: int = 0
@@ -147,6 +155,8 @@ class AlterConfigsResourceResponse:
 
 @dataclass(slots=True)
 class AlterConfigsResponse:
+    """Response of API 33, versions 0-2."""
+
     throttle_time_ms: int = 0
     responses: list[AlterConfigsResourceResponse] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

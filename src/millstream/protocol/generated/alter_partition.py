@@ -48,6 +48,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class BrokerState:
+    """In `AlterPartitionRequestPartitionData.new_isr_with_epochs`, version 3."""
+
     broker_id: int = 0
     broker_epoch: int = -1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -55,6 +57,8 @@ class BrokerState:
 
 @dataclass(slots=True)
 class AlterPartitionRequestPartitionData:
+    """In `AlterPartitionRequestTopicData.partitions`, versions 2-3."""
+
     partition_index: int = 0
     leader_epoch: int = 0
     new_isr: list[int] = field(default_factory=list)  # 2
@@ -66,6 +70,8 @@ class AlterPartitionRequestPartitionData:
 
 @dataclass(slots=True)
 class AlterPartitionRequestTopicData:
+    """In `AlterPartitionRequest.topics`, versions 2-3."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[AlterPartitionRequestPartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -73,6 +79,8 @@ class AlterPartitionRequestTopicData:
 
 @dataclass(slots=True)
 class AlterPartitionRequest:
+    """Request of API 56, versions 2-3."""
+
     broker_id: int = 0
     broker_epoch: int = -1
     topics: list[AlterPartitionRequestTopicData] = field(default_factory=list)
@@ -134,6 +142,8 @@ class AlterPartitionRequest:
 
 @dataclass(slots=True)
 class AlterPartitionResponsePartitionData:
+    """In `AlterPartitionResponseTopicData.partitions`, versions 2-3."""
+
     partition_index: int = 0
     error_code: int = 0
     leader_id: int = 0
@@ -146,6 +156,8 @@ class AlterPartitionResponsePartitionData:
 
 @dataclass(slots=True)
 class AlterPartitionResponseTopicData:
+    """In `AlterPartitionResponse.topics`, versions 2-3."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[AlterPartitionResponsePartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -153,6 +165,8 @@ class AlterPartitionResponseTopicData:
 
 @dataclass(slots=True)
 class AlterPartitionResponse:
+    """Response of API 56, versions 2-3."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     topics: list[AlterPartitionResponseTopicData] = field(default_factory=list)

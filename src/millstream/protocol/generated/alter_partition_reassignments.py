@@ -45,6 +45,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ReassignablePartition:
+    """In `ReassignableTopic.partitions`, versions 0-1."""
+
     partition_index: int = 0
     replicas: list[int] | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -52,6 +54,8 @@ class ReassignablePartition:
 
 @dataclass(slots=True)
 class ReassignableTopic:
+    """In `AlterPartitionReassignmentsRequest.topics`, versions 0-1."""
+
     name: str = ""
     partitions: list[ReassignablePartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -59,6 +63,8 @@ class ReassignableTopic:
 
 @dataclass(slots=True)
 class AlterPartitionReassignmentsRequest:
+    """Request of API 45, versions 0-1."""
+
     timeout_ms: int = 60000
     allow_replication_factor_change: bool = True  # 1
     topics: list[ReassignableTopic] = field(default_factory=list)
@@ -145,6 +151,8 @@ class AlterPartitionReassignmentsRequest:
 
 @dataclass(slots=True)
 class ReassignablePartitionResponse:
+    """In `ReassignableTopicResponse.partitions`, versions 0-1."""
+
     partition_index: int = 0
     error_code: int = 0
     error_message: str | None = ""
@@ -153,6 +161,8 @@ class ReassignablePartitionResponse:
 
 @dataclass(slots=True)
 class ReassignableTopicResponse:
+    """In `AlterPartitionReassignmentsResponse.responses`, versions 0-1."""
+
     name: str = ""
     partitions: list[ReassignablePartitionResponse] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -160,6 +170,8 @@ class ReassignableTopicResponse:
 
 @dataclass(slots=True)
 class AlterPartitionReassignmentsResponse:
+    """Response of API 45, versions 0-1."""
+
     throttle_time_ms: int = 0
     allow_replication_factor_change: bool = True  # 1
     error_code: int = 0

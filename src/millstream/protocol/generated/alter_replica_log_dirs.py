@@ -45,6 +45,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AlterReplicaLogDirTopic:
+    """In `AlterReplicaLogDir.topics`, versions 1-2."""
+
     name: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -52,6 +54,8 @@ class AlterReplicaLogDirTopic:
 
 @dataclass(slots=True)
 class AlterReplicaLogDir:
+    """In `AlterReplicaLogDirsRequest.dirs`, versions 1-2."""
+
     path: str = ""
     topics: list[AlterReplicaLogDirTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -59,6 +63,8 @@ class AlterReplicaLogDir:
 
 @dataclass(slots=True)
 class AlterReplicaLogDirsRequest:
+    """Request of API 34, versions 1-2."""
+
     dirs: list[AlterReplicaLogDir] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -129,6 +135,8 @@ class AlterReplicaLogDirsRequest:
 
 @dataclass(slots=True)
 class AlterReplicaLogDirPartitionResult:
+    """In `AlterReplicaLogDirTopicResult.partitions`, versions 1-2."""
+
     partition_index: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -136,6 +144,8 @@ class AlterReplicaLogDirPartitionResult:
 
 @dataclass(slots=True)
 class AlterReplicaLogDirTopicResult:
+    """In `AlterReplicaLogDirsResponse.results`, versions 1-2."""
+
     topic_name: str = ""
     partitions: list[AlterReplicaLogDirPartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -143,6 +153,8 @@ class AlterReplicaLogDirTopicResult:
 
 @dataclass(slots=True)
 class AlterReplicaLogDirsResponse:
+    """Response of API 34, versions 1-2."""
+
     throttle_time_ms: int = 0
     results: list[AlterReplicaLogDirTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -42,6 +42,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AlterShareGroupOffsetsRequestPartition:
+    """In `AlterShareGroupOffsetsRequestTopic.partitions`, version 0."""
+
     partition_index: int = 0
     start_offset: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -49,6 +51,8 @@ class AlterShareGroupOffsetsRequestPartition:
 
 @dataclass(slots=True)
 class AlterShareGroupOffsetsRequestTopic:
+    """In `AlterShareGroupOffsetsRequest.topics`, version 0."""
+
     topic_name: str = ""
     partitions: list[AlterShareGroupOffsetsRequestPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -56,6 +60,8 @@ class AlterShareGroupOffsetsRequestTopic:
 
 @dataclass(slots=True)
 class AlterShareGroupOffsetsRequest:
+    """Request of API 91, version 0."""
+
     group_id: str = ""
     topics: list[AlterShareGroupOffsetsRequestTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -127,6 +133,8 @@ class AlterShareGroupOffsetsRequest:
 
 @dataclass(slots=True)
 class AlterShareGroupOffsetsResponsePartition:
+    """In `AlterShareGroupOffsetsResponseTopic.partitions`, version 0."""
+
     partition_index: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -135,6 +143,8 @@ class AlterShareGroupOffsetsResponsePartition:
 
 @dataclass(slots=True)
 class AlterShareGroupOffsetsResponseTopic:
+    """In `AlterShareGroupOffsetsResponse.responses`, version 0."""
+
     topic_name: str = ""
     topic_id: Uuid = ZERO_UUID
     partitions: list[AlterShareGroupOffsetsResponsePartition] = field(default_factory=list)
@@ -143,6 +153,8 @@ class AlterShareGroupOffsetsResponseTopic:
 
 @dataclass(slots=True)
 class AlterShareGroupOffsetsResponse:
+    """Response of API 91, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

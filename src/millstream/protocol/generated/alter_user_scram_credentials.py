@@ -43,6 +43,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ScramCredentialDeletion:
+    """In `AlterUserScramCredentialsRequest.deletions`, version 0."""
+
     name: str = ""
     mechanism: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -50,6 +52,8 @@ class ScramCredentialDeletion:
 
 @dataclass(slots=True)
 class ScramCredentialUpsertion:
+    """In `AlterUserScramCredentialsRequest.upsertions`, version 0."""
+
     name: str = ""
     mechanism: int = 0
     iterations: int = 0
@@ -60,6 +64,8 @@ class ScramCredentialUpsertion:
 
 @dataclass(slots=True)
 class AlterUserScramCredentialsRequest:
+    """Request of API 51, version 0."""
+
     deletions: list[ScramCredentialDeletion] = field(default_factory=list)
     upsertions: list[ScramCredentialUpsertion] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -133,6 +139,8 @@ class AlterUserScramCredentialsRequest:
 
 @dataclass(slots=True)
 class AlterUserScramCredentialsResult:
+    """In `AlterUserScramCredentialsResponse.results`, version 0."""
+
     user: str = ""
     error_code: int = 0
     error_message: str | None = ""
@@ -141,6 +149,8 @@ class AlterUserScramCredentialsResult:
 
 @dataclass(slots=True)
 class AlterUserScramCredentialsResponse:
+    """Response of API 51, version 0."""
+
     throttle_time_ms: int = 0
     results: list[AlterUserScramCredentialsResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -53,6 +53,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ApiVersionsRequest:
+    """Request of API 18, versions 0-4."""
+
     client_software_name: str = ""  # 3+
     client_software_version: str = ""  # 3+
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -140,6 +142,8 @@ class ApiVersionsRequest:
 
 @dataclass(slots=True)
 class ApiVersion:
+    """In `ApiVersionsResponse.api_keys`, versions 0-4."""
+
     api_key: int = 0
     min_version: int = 0
     max_version: int = 0
@@ -148,6 +152,8 @@ class ApiVersion:
 
 @dataclass(slots=True)
 class SupportedFeatureKey:
+    """In `ApiVersionsResponse.supported_features`, versions 3-4."""
+
     name: str = ""
     min_version: int = 0
     max_version: int = 0
@@ -156,6 +162,8 @@ class SupportedFeatureKey:
 
 @dataclass(slots=True)
 class FinalizedFeatureKey:
+    """In `ApiVersionsResponse.finalized_features`, versions 3-4."""
+
     name: str = ""
     max_version_level: int = 0
     min_version_level: int = 0
@@ -164,6 +172,8 @@ class FinalizedFeatureKey:
 
 @dataclass(slots=True)
 class ApiVersionsResponse:
+    """Response of API 18, versions 0-4."""
+
     error_code: int = 0
     api_keys: list[ApiVersion] = field(default_factory=list)
     throttle_time_ms: int = 0  # 1+

@@ -31,12 +31,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AssignReplicasToDirsRequestPartitionData:
+    """In `AssignReplicasToDirsRequestTopicData.partitions`, version 0."""
+
     partition_index: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class AssignReplicasToDirsRequestTopicData:
+    """In `AssignReplicasToDirsRequestDirectoryData.topics`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[AssignReplicasToDirsRequestPartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -44,6 +48,8 @@ class AssignReplicasToDirsRequestTopicData:
 
 @dataclass(slots=True)
 class AssignReplicasToDirsRequestDirectoryData:
+    """In `AssignReplicasToDirsRequest.directories`, version 0."""
+
     id: Uuid = ZERO_UUID
     topics: list[AssignReplicasToDirsRequestTopicData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -51,6 +57,8 @@ class AssignReplicasToDirsRequestDirectoryData:
 
 @dataclass(slots=True)
 class AssignReplicasToDirsRequest:
+    """Request of API 73, version 0."""
+
     broker_id: int = 0
     broker_epoch: int = -1
     directories: list[AssignReplicasToDirsRequestDirectoryData] = field(default_factory=list)
@@ -112,6 +120,8 @@ class AssignReplicasToDirsRequest:
 
 @dataclass(slots=True)
 class AssignReplicasToDirsResponsePartitionData:
+    """In `AssignReplicasToDirsResponseTopicData.partitions`, version 0."""
+
     partition_index: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -119,6 +129,8 @@ class AssignReplicasToDirsResponsePartitionData:
 
 @dataclass(slots=True)
 class AssignReplicasToDirsResponseTopicData:
+    """In `AssignReplicasToDirsResponseDirectoryData.topics`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[AssignReplicasToDirsResponsePartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -126,6 +138,8 @@ class AssignReplicasToDirsResponseTopicData:
 
 @dataclass(slots=True)
 class AssignReplicasToDirsResponseDirectoryData:
+    """In `AssignReplicasToDirsResponse.directories`, version 0."""
+
     id: Uuid = ZERO_UUID
     topics: list[AssignReplicasToDirsResponseTopicData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -133,6 +147,8 @@ class AssignReplicasToDirsResponseDirectoryData:
 
 @dataclass(slots=True)
 class AssignReplicasToDirsResponse:
+    """Response of API 73, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     directories: list[AssignReplicasToDirsResponseDirectoryData] = field(default_factory=list)

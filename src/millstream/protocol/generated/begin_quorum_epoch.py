@@ -60,6 +60,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class BeginQuorumEpochRequestPartitionData:
+    """In `BeginQuorumEpochRequestTopicData.partitions`, versions 0-1."""
+
     partition_index: int = 0
     voter_directory_id: Uuid = ZERO_UUID  # 1
     leader_id: int = 0
@@ -69,6 +71,8 @@ class BeginQuorumEpochRequestPartitionData:
 
 @dataclass(slots=True)
 class BeginQuorumEpochRequestTopicData:
+    """In `BeginQuorumEpochRequest.topics`, versions 0-1."""
+
     topic_name: str = ""
     partitions: list[BeginQuorumEpochRequestPartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -76,6 +80,8 @@ class BeginQuorumEpochRequestTopicData:
 
 @dataclass(slots=True)
 class LeaderEndpoint:
+    """In `BeginQuorumEpochRequest.leader_endpoints`, version 1."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -84,6 +90,8 @@ class LeaderEndpoint:
 
 @dataclass(slots=True)
 class BeginQuorumEpochRequest:
+    """Request of API 53, versions 0-1."""
+
     cluster_id: str | None = None
     voter_id: int = -1  # 1
     topics: list[BeginQuorumEpochRequestTopicData] = field(default_factory=list)
@@ -211,6 +219,8 @@ class BeginQuorumEpochRequest:
 
 @dataclass(slots=True)
 class BeginQuorumEpochResponsePartitionData:
+    """In `BeginQuorumEpochResponseTopicData.partitions`, versions 0-1."""
+
     partition_index: int = 0
     error_code: int = 0
     leader_id: int = 0
@@ -220,6 +230,8 @@ class BeginQuorumEpochResponsePartitionData:
 
 @dataclass(slots=True)
 class BeginQuorumEpochResponseTopicData:
+    """In `BeginQuorumEpochResponse.topics`, versions 0-1."""
+
     topic_name: str = ""
     partitions: list[BeginQuorumEpochResponsePartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -227,6 +239,8 @@ class BeginQuorumEpochResponseTopicData:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `BeginQuorumEpochResponse.node_endpoints`, version 1."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -235,6 +249,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class BeginQuorumEpochResponse:
+    """Response of API 53, versions 0-1."""
+
     error_code: int = 0
     topics: list[BeginQuorumEpochResponseTopicData] = field(default_factory=list)
     node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1, tag 0

@@ -39,6 +39,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class BrokerHeartbeatRequest:
+    """Request of API 63, versions 0-2."""
+
     broker_id: int = 0
     broker_epoch: int = -1
     current_metadata_offset: int = 0
@@ -113,6 +115,8 @@ class BrokerHeartbeatRequest:
 
 @dataclass(slots=True)
 class BrokerHeartbeatResponse:
+    """Response of API 63, versions 0-2."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     is_caught_up: bool = False

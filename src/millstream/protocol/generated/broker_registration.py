@@ -56,6 +56,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class Listener:
+    """In `BrokerRegistrationRequest.listeners`, versions 0-4."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -65,6 +67,8 @@ class Listener:
 
 @dataclass(slots=True)
 class Feature:
+    """In `BrokerRegistrationRequest.features`, versions 0-4."""
+
     name: str = ""
     min_supported_version: int = 0
     max_supported_version: int = 0
@@ -73,6 +77,8 @@ class Feature:
 
 @dataclass(slots=True)
 class BrokerRegistrationRequest:
+    """Request of API 62, versions 0-4."""
+
     broker_id: int = 0
     cluster_id: str = ""
     incarnation_id: Uuid = ZERO_UUID
@@ -232,6 +238,8 @@ class BrokerRegistrationRequest:
 
 @dataclass(slots=True)
 class BrokerRegistrationResponse:
+    """Response of API 62, versions 0-4."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     broker_epoch: int = -1

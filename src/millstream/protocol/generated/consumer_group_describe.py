@@ -55,6 +55,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ConsumerGroupDescribeRequest:
+    """Request of API 69, versions 0-1."""
+
     group_ids: list[str] = field(default_factory=list)
     include_authorized_operations: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -112,6 +114,8 @@ class ConsumerGroupDescribeRequest:
 
 @dataclass(slots=True)
 class TopicPartitions:
+    """In `Assignment.topic_partitions`, versions 0-1."""
+
     topic_id: Uuid = ZERO_UUID
     topic_name: str = ""
     partitions: list[int] = field(default_factory=list)
@@ -120,12 +124,16 @@ class TopicPartitions:
 
 @dataclass(slots=True)
 class Assignment:
+    """In `Member.assignment` and elsewhere, versions 0-1."""
+
     topic_partitions: list[TopicPartitions] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class Member:
+    """In `DescribedGroup.members`, versions 0-1."""
+
     member_id: str = ""
     instance_id: str | None = None
     rack_id: str | None = None
@@ -142,6 +150,8 @@ class Member:
 
 @dataclass(slots=True)
 class DescribedGroup:
+    """In `ConsumerGroupDescribeResponse.groups`, versions 0-1."""
+
     error_code: int = 0
     error_message: str | None = None
     group_id: str = ""
@@ -156,6 +166,8 @@ class DescribedGroup:
 
 @dataclass(slots=True)
 class ConsumerGroupDescribeResponse:
+    """Response of API 69, versions 0-1."""
+
     throttle_time_ms: int = 0
     groups: list[DescribedGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -48,6 +48,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class TopicPartitions:
+    """In `ConsumerGroupHeartbeatRequest.topic_partitions`, versions 0-1."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -55,6 +57,8 @@ class TopicPartitions:
 
 @dataclass(slots=True)
 class ConsumerGroupHeartbeatRequest:
+    """Request of API 68, versions 0-1."""
+
     group_id: str = ""
     member_id: str = ""
     member_epoch: int = 0
@@ -254,12 +258,16 @@ class ConsumerGroupHeartbeatRequest:
 
 @dataclass(slots=True)
 class Assignment:
+    """In `ConsumerGroupHeartbeatResponse.assignment`, versions 0-1."""
+
     topic_partitions: list[TopicPartitions] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class ConsumerGroupHeartbeatResponse:
+    """Response of API 68, versions 0-1."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

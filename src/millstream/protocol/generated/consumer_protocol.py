@@ -37,6 +37,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ConsumerProtocolAssignmentTopicPartition:
+    """In `ConsumerProtocolAssignment.assigned_partitions`, versions 0-3."""
+
     topic: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -44,6 +46,8 @@ class ConsumerProtocolAssignmentTopicPartition:
 
 @dataclass(slots=True)
 class ConsumerProtocolAssignment:
+    """Consumer, versions 0-3."""
+
     assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = field(
         default_factory=list
     )
@@ -104,6 +108,8 @@ class ConsumerProtocolAssignment:
 
 @dataclass(slots=True)
 class ConsumerProtocolSubscriptionTopicPartition:
+    """In `ConsumerProtocolSubscription.owned_partitions`, versions 1-3."""
+
     topic: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -111,6 +117,8 @@ class ConsumerProtocolSubscriptionTopicPartition:
 
 @dataclass(slots=True)
 class ConsumerProtocolSubscription:
+    """Consumer, versions 0-3."""
+
     topics: list[str] = field(default_factory=list)
     user_data: bytes | None = None
     owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = field(

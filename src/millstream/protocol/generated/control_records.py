@@ -55,6 +55,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ControlRecordTypeSchema:
+    """Control, version 0."""
+
     type: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -93,6 +95,8 @@ class ControlRecordTypeSchema:
 
 @dataclass(slots=True)
 class EndTxnMarker:
+    """Control, version 0."""
+
     coordinator_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -131,6 +135,8 @@ class EndTxnMarker:
 
 @dataclass(slots=True)
 class KRaftVersionRecord:
+    """Control, version 0."""
+
     version: int = 0
     kraft_version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -174,6 +180,8 @@ class KRaftVersionRecord:
 
 @dataclass(slots=True)
 class LeaderChangeMessageVoter:
+    """In `LeaderChangeMessage.voters` and elsewhere, versions 0-1."""
+
     voter_id: int = 0
     voter_directory_id: Uuid = ZERO_UUID  # 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -181,6 +189,8 @@ class LeaderChangeMessageVoter:
 
 @dataclass(slots=True)
 class LeaderChangeMessage:
+    """Control, versions 0-1."""
+
     version: int = 0
     leader_id: int = 0
     voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
@@ -257,6 +267,8 @@ class LeaderChangeMessage:
 
 @dataclass(slots=True)
 class SnapshotFooterRecord:
+    """Control, version 0."""
+
     version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -299,6 +311,8 @@ class SnapshotFooterRecord:
 
 @dataclass(slots=True)
 class SnapshotHeaderRecord:
+    """Control, version 0."""
+
     version: int = 0
     last_contained_log_timestamp: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -346,6 +360,8 @@ class SnapshotHeaderRecord:
 
 @dataclass(slots=True)
 class Endpoint:
+    """In `VotersRecordVoter.endpoints`, version 0."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -354,6 +370,8 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class KRaftVersionFeature:
+    """In `VotersRecordVoter.kraft_version_feature`, version 0."""
+
     min_supported_version: int = 0
     max_supported_version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -364,6 +382,8 @@ _NO_KRAFT_VERSION_FEATURE: Final = KRaftVersionFeature()
 
 @dataclass(slots=True)
 class VotersRecordVoter:
+    """In `VotersRecord.voters`, version 0."""
+
     voter_id: int = 0
     voter_directory_id: Uuid = ZERO_UUID
     endpoints: list[Endpoint] = field(default_factory=list)
@@ -373,6 +393,8 @@ class VotersRecordVoter:
 
 @dataclass(slots=True)
 class VotersRecord:
+    """Control, version 0."""
+
     version: int = 0
     voters: list[VotersRecordVoter] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -45,6 +45,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class Listener:
+    """In `ControllerRegistrationRequest.listeners`, version 0."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -54,6 +56,8 @@ class Listener:
 
 @dataclass(slots=True)
 class Feature:
+    """In `ControllerRegistrationRequest.features`, version 0."""
+
     name: str = ""
     min_supported_version: int = 0
     max_supported_version: int = 0
@@ -62,6 +66,8 @@ class Feature:
 
 @dataclass(slots=True)
 class ControllerRegistrationRequest:
+    """Request of API 70, version 0."""
+
     controller_id: int = 0
     incarnation_id: Uuid = ZERO_UUID
     zk_migration_ready: bool = False
@@ -151,6 +157,8 @@ class ControllerRegistrationRequest:
 
 @dataclass(slots=True)
 class ControllerRegistrationResponse:
+    """Response of API 70, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

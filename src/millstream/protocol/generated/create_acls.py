@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AclCreation:
+    """In `CreateAclsRequest.creations`, versions 1-3."""
+
     resource_type: int = 0
     resource_name: str = ""
     resource_pattern_type: int = 3
@@ -59,6 +61,8 @@ class AclCreation:
 
 @dataclass(slots=True)
 class CreateAclsRequest:
+    """Request of API 30, versions 1-3."""
+
     creations: list[AclCreation] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -129,6 +133,8 @@ class CreateAclsRequest:
 
 @dataclass(slots=True)
 class AclCreationResult:
+    """In `CreateAclsResponse.results`, versions 1-3."""
+
     error_code: int = 0
     error_message: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -136,6 +142,8 @@ class AclCreationResult:
 
 @dataclass(slots=True)
 class CreateAclsResponse:
+    """Response of API 30, versions 1-3."""
+
     throttle_time_ms: int = 0
     results: list[AclCreationResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -48,6 +48,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class CreatableRenewers:
+    """In `CreateDelegationTokenRequest.renewers`, versions 1-3."""
+
     principal_type: str = ""
     principal_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -55,6 +57,8 @@ class CreatableRenewers:
 
 @dataclass(slots=True)
 class CreateDelegationTokenRequest:
+    """Request of API 38, versions 1-3."""
+
     owner_principal_type: str | None = ""  # 3
     owner_principal_name: str | None = ""  # 3
     renewers: list[CreatableRenewers] = field(default_factory=list)
@@ -183,6 +187,8 @@ class CreateDelegationTokenRequest:
 
 @dataclass(slots=True)
 class CreateDelegationTokenResponse:
+    """Response of API 38, versions 1-3."""
+
     error_code: int = 0
     principal_type: str = ""
     principal_name: str = ""

@@ -49,12 +49,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class CreatePartitionsAssignment:
+    """In `CreatePartitionsTopic.assignments`, versions 0-3."""
+
     broker_ids: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class CreatePartitionsTopic:
+    """In `CreatePartitionsRequest.topics`, versions 0-3."""
+
     name: str = ""
     count: int = 0
     assignments: list[CreatePartitionsAssignment] | None = field(default_factory=list)
@@ -63,6 +67,8 @@ class CreatePartitionsTopic:
 
 @dataclass(slots=True)
 class CreatePartitionsRequest:
+    """Request of API 37, versions 0-3."""
+
     topics: list[CreatePartitionsTopic] = field(default_factory=list)
     timeout_ms: int = 0
     validate_only: bool = False
@@ -144,6 +150,8 @@ class CreatePartitionsRequest:
 
 @dataclass(slots=True)
 class CreatePartitionsTopicResult:
+    """In `CreatePartitionsResponse.results`, versions 0-3."""
+
     name: str = ""
     error_code: int = 0
     error_message: str | None = None
@@ -152,6 +160,8 @@ class CreatePartitionsTopicResult:
 
 @dataclass(slots=True)
 class CreatePartitionsResponse:
+    """Response of API 37, versions 0-3."""
+
     throttle_time_ms: int = 0
     results: list[CreatePartitionsTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

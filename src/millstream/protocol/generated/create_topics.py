@@ -66,6 +66,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class CreatableReplicaAssignment:
+    """In `CreatableTopic.assignments`, versions 2-7."""
+
     partition_index: int = 0
     broker_ids: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -73,6 +75,8 @@ class CreatableReplicaAssignment:
 
 @dataclass(slots=True)
 class CreatableTopicConfig:
+    """In `CreatableTopic.configs`, versions 2-7."""
+
     name: str = ""
     value: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -80,6 +84,8 @@ class CreatableTopicConfig:
 
 @dataclass(slots=True)
 class CreatableTopic:
+    """In `CreateTopicsRequest.topics`, versions 2-7."""
+
     name: str = ""
     num_partitions: int = 0
     replication_factor: int = 0
@@ -90,6 +96,8 @@ class CreatableTopic:
 
 @dataclass(slots=True)
 class CreateTopicsRequest:
+    """Request of API 19, versions 2-7."""
+
     topics: list[CreatableTopic] = field(default_factory=list)
     timeout_ms: int = 60000
     validate_only: bool = False
@@ -171,6 +179,8 @@ class CreateTopicsRequest:
 
 @dataclass(slots=True)
 class CreatableTopicConfigs:
+    """In `CreatableTopicResult.configs`, versions 5-7."""
+
     name: str = ""
     value: str | None = ""
     read_only: bool = False
@@ -181,6 +191,8 @@ class CreatableTopicConfigs:
 
 @dataclass(slots=True)
 class CreatableTopicResult:
+    """In `CreateTopicsResponse.topics`, versions 2-7."""
+
     name: str = ""
     topic_id: Uuid = ZERO_UUID  # 7
     error_code: int = 0
@@ -194,6 +206,8 @@ class CreatableTopicResult:
 
 @dataclass(slots=True)
 class CreateTopicsResponse:
+    """Response of API 19, versions 2-7."""
+
     throttle_time_ms: int = 0
     topics: list[CreatableTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

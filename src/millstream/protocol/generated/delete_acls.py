@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DeleteAclsFilter:
+    """In `DeleteAclsRequest.filters`, versions 1-3."""
+
     resource_type_filter: int = 0
     resource_name_filter: str | None = ""
     pattern_type_filter: int = 3
@@ -59,6 +61,8 @@ class DeleteAclsFilter:
 
 @dataclass(slots=True)
 class DeleteAclsRequest:
+    """Request of API 31, versions 1-3."""
+
     filters: list[DeleteAclsFilter] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -129,6 +133,8 @@ class DeleteAclsRequest:
 
 @dataclass(slots=True)
 class DeleteAclsMatchingAcl:
+    """In `DeleteAclsFilterResult.matching_acls`, versions 1-3."""
+
     error_code: int = 0
     error_message: str | None = ""
     resource_type: int = 0
@@ -143,6 +149,8 @@ class DeleteAclsMatchingAcl:
 
 @dataclass(slots=True)
 class DeleteAclsFilterResult:
+    """In `DeleteAclsResponse.filter_results`, versions 1-3."""
+
     error_code: int = 0
     error_message: str | None = ""
     matching_acls: list[DeleteAclsMatchingAcl] = field(default_factory=list)
@@ -151,6 +159,8 @@ class DeleteAclsFilterResult:
 
 @dataclass(slots=True)
 class DeleteAclsResponse:
+    """Response of API 31, versions 1-3."""
+
     throttle_time_ms: int = 0
     filter_results: list[DeleteAclsFilterResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

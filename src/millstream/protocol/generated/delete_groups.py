@@ -43,6 +43,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DeleteGroupsRequest:
+    """Request of API 42, versions 0-2."""
+
     groups_names: list[str] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -117,6 +119,8 @@ class DeleteGroupsRequest:
 
 @dataclass(slots=True)
 class DeletableGroupResult:
+    """In `DeleteGroupsResponse.results`, versions 0-2."""
+
     group_id: str = ""
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -124,6 +128,8 @@ class DeletableGroupResult:
 
 @dataclass(slots=True)
 class DeleteGroupsResponse:
+    """Response of API 42, versions 0-2."""
+
     throttle_time_ms: int = 0
     results: list[DeletableGroupResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -44,6 +44,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DeleteRecordsPartition:
+    """In `DeleteRecordsTopic.partitions`, versions 0-2."""
+
     partition_index: int = 0
     offset: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -51,6 +53,8 @@ class DeleteRecordsPartition:
 
 @dataclass(slots=True)
 class DeleteRecordsTopic:
+    """In `DeleteRecordsRequest.topics`, versions 0-2."""
+
     name: str = ""
     partitions: list[DeleteRecordsPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -58,6 +62,8 @@ class DeleteRecordsTopic:
 
 @dataclass(slots=True)
 class DeleteRecordsRequest:
+    """Request of API 21, versions 0-2."""
+
     topics: list[DeleteRecordsTopic] = field(default_factory=list)
     timeout_ms: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -134,6 +140,8 @@ class DeleteRecordsRequest:
 
 @dataclass(slots=True)
 class DeleteRecordsPartitionResult:
+    """In `DeleteRecordsTopicResult.partitions`, versions 0-2."""
+
     partition_index: int = 0
     low_watermark: int = 0
     error_code: int = 0
@@ -142,6 +150,8 @@ class DeleteRecordsPartitionResult:
 
 @dataclass(slots=True)
 class DeleteRecordsTopicResult:
+    """In `DeleteRecordsResponse.topics`, versions 0-2."""
+
     name: str = ""
     partitions: list[DeleteRecordsPartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -149,6 +159,8 @@ class DeleteRecordsTopicResult:
 
 @dataclass(slots=True)
 class DeleteRecordsResponse:
+    """Response of API 21, versions 0-2."""
+
     throttle_time_ms: int = 0
     topics: list[DeleteRecordsTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

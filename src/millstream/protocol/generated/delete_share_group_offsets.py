@@ -39,12 +39,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DeleteShareGroupOffsetsRequestTopic:
+    """In `DeleteShareGroupOffsetsRequest.topics`, version 0."""
+
     topic_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class DeleteShareGroupOffsetsRequest:
+    """Request of API 92, version 0."""
+
     group_id: str = ""
     topics: list[DeleteShareGroupOffsetsRequestTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -116,6 +120,8 @@ class DeleteShareGroupOffsetsRequest:
 
 @dataclass(slots=True)
 class DeleteShareGroupOffsetsResponseTopic:
+    """In `DeleteShareGroupOffsetsResponse.responses`, version 0."""
+
     topic_name: str = ""
     topic_id: Uuid = ZERO_UUID
     error_code: int = 0
@@ -125,6 +131,8 @@ class DeleteShareGroupOffsetsResponseTopic:
 
 @dataclass(slots=True)
 class DeleteShareGroupOffsetsResponse:
+    """Response of API 92, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

@@ -42,12 +42,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `DeleteStateData.partitions`, version 0."""
+
     partition: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class DeleteStateData:
+    """In `DeleteShareGroupStateRequest.topics`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -55,6 +59,8 @@ class DeleteStateData:
 
 @dataclass(slots=True)
 class DeleteShareGroupStateRequest:
+    """Request of API 86, version 0."""
+
     group_id: str = ""
     topics: list[DeleteStateData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -126,6 +132,8 @@ class DeleteShareGroupStateRequest:
 
 @dataclass(slots=True)
 class PartitionResult:
+    """In `DeleteStateResult.partitions`, version 0."""
+
     partition: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -134,6 +142,8 @@ class PartitionResult:
 
 @dataclass(slots=True)
 class DeleteStateResult:
+    """In `DeleteShareGroupStateResponse.results`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -141,6 +151,8 @@ class DeleteStateResult:
 
 @dataclass(slots=True)
 class DeleteShareGroupStateResponse:
+    """Response of API 86, version 0."""
+
     results: list[DeleteStateResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 

@@ -53,6 +53,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DeleteTopicState:
+    """In `DeleteTopicsRequest.topics`, version 6."""
+
     name: str | None = None
     topic_id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -60,6 +62,8 @@ class DeleteTopicState:
 
 @dataclass(slots=True)
 class DeleteTopicsRequest:
+    """Request of API 20, versions 1-6."""
+
     topics: list[DeleteTopicState] = field(default_factory=list)  # 6
     topic_names: list[str] = field(default_factory=list)  # 1-5
     timeout_ms: int = 0
@@ -172,6 +176,8 @@ class DeleteTopicsRequest:
 
 @dataclass(slots=True)
 class DeletableTopicResult:
+    """In `DeleteTopicsResponse.responses`, versions 1-6."""
+
     name: str | None = ""
     topic_id: Uuid = ZERO_UUID  # 6
     error_code: int = 0
@@ -181,6 +187,8 @@ class DeletableTopicResult:
 
 @dataclass(slots=True)
 class DeleteTopicsResponse:
+    """Response of API 20, versions 1-6."""
+
     throttle_time_ms: int = 0
     responses: list[DeletableTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeAclsRequest:
+    """Request of API 29, versions 1-3."""
+
     resource_type_filter: int = 0
     resource_name_filter: str | None = ""
     pattern_type_filter: int = 3
@@ -201,6 +203,8 @@ class DescribeAclsRequest:
 
 @dataclass(slots=True)
 class AclDescription:
+    """In `DescribeAclsResource.acls`, versions 1-3."""
+
     principal: str = ""
     host: str = ""
     operation: int = 0
@@ -210,6 +214,8 @@ class AclDescription:
 
 @dataclass(slots=True)
 class DescribeAclsResource:
+    """In `DescribeAclsResponse.resources`, versions 1-3."""
+
     resource_type: int = 0
     resource_name: str = ""
     pattern_type: int = 3
@@ -219,6 +225,8 @@ class DescribeAclsResource:
 
 @dataclass(slots=True)
 class DescribeAclsResponse:
+    """Response of API 29, versions 1-3."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

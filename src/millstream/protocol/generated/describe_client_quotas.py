@@ -49,6 +49,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ComponentData:
+    """In `DescribeClientQuotasRequest.components`, versions 0-1."""
+
     entity_type: str = ""
     match_type: int = 0
     match: str | None = ""
@@ -57,6 +59,8 @@ class ComponentData:
 
 @dataclass(slots=True)
 class DescribeClientQuotasRequest:
+    """Request of API 48, versions 0-1."""
+
     components: list[ComponentData] = field(default_factory=list)
     strict: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -133,6 +137,8 @@ class DescribeClientQuotasRequest:
 
 @dataclass(slots=True)
 class EntityData:
+    """In `EntryData.entity`, versions 0-1."""
+
     entity_type: str = ""
     entity_name: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -140,6 +146,8 @@ class EntityData:
 
 @dataclass(slots=True)
 class ValueData:
+    """In `EntryData.values`, versions 0-1."""
+
     key: str = ""
     value: float = 0.0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -147,6 +155,8 @@ class ValueData:
 
 @dataclass(slots=True)
 class EntryData:
+    """In `DescribeClientQuotasResponse.entries`, versions 0-1."""
+
     entity: list[EntityData] = field(default_factory=list)
     values: list[ValueData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -154,6 +164,8 @@ class EntryData:
 
 @dataclass(slots=True)
 class DescribeClientQuotasResponse:
+    """Response of API 48, versions 0-1."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

@@ -50,6 +50,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeClusterRequest:
+    """Request of API 60, versions 0-2."""
+
     include_cluster_authorized_operations: bool = False
     endpoint_type: int = 1  # 1+
     include_fenced_brokers: bool = False  # 2
@@ -148,6 +150,8 @@ class DescribeClusterRequest:
 
 @dataclass(slots=True)
 class DescribeClusterBroker:
+    """In `DescribeClusterResponse.brokers`, versions 0-2."""
+
     broker_id: int = 0
     host: str = ""
     port: int = 0
@@ -158,6 +162,8 @@ class DescribeClusterBroker:
 
 @dataclass(slots=True)
 class DescribeClusterResponse:
+    """Response of API 60, versions 0-2."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

@@ -57,6 +57,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeConfigsResource:
+    """In `DescribeConfigsRequest.resources`, versions 1-4."""
+
     resource_type: int = 0
     resource_name: str = ""
     configuration_keys: list[str] | None = field(default_factory=list)
@@ -65,6 +67,8 @@ class DescribeConfigsResource:
 
 @dataclass(slots=True)
 class DescribeConfigsRequest:
+    """Request of API 32, versions 1-4."""
+
     resources: list[DescribeConfigsResource] = field(default_factory=list)
     include_synonyms: bool = False
     include_documentation: bool = False  # 3+
@@ -160,6 +164,8 @@ class DescribeConfigsRequest:
 
 @dataclass(slots=True)
 class DescribeConfigsSynonym:
+    """In `DescribeConfigsResourceResult.synonyms`, versions 1-4."""
+
     name: str = ""
     value: str | None = ""
     source: int = 0
@@ -168,6 +174,8 @@ class DescribeConfigsSynonym:
 
 @dataclass(slots=True)
 class DescribeConfigsResourceResult:
+    """In `DescribeConfigsResult.configs`, versions 1-4."""
+
     name: str = ""
     value: str | None = ""
     read_only: bool = False
@@ -181,6 +189,8 @@ class DescribeConfigsResourceResult:
 
 @dataclass(slots=True)
 class DescribeConfigsResult:
+    """In `DescribeConfigsResponse.results`, versions 1-4."""
+
     error_code: int = 0
     error_message: str | None = ""
     resource_type: int = 0
@@ -191,6 +201,8 @@ class DescribeConfigsResult:
 
 @dataclass(slots=True)
 class DescribeConfigsResponse:
+    """Response of API 32, versions 1-4."""
+
     throttle_time_ms: int = 0
     results: list[DescribeConfigsResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

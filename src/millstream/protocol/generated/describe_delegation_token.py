@@ -44,6 +44,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeDelegationTokenOwner:
+    """In `DescribeDelegationTokenRequest.owners`, versions 1-3."""
+
     principal_type: str = ""
     principal_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -51,6 +53,8 @@ class DescribeDelegationTokenOwner:
 
 @dataclass(slots=True)
 class DescribeDelegationTokenRequest:
+    """Request of API 41, versions 1-3."""
+
     owners: list[DescribeDelegationTokenOwner] | None = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -128,6 +132,8 @@ class DescribeDelegationTokenRequest:
 
 @dataclass(slots=True)
 class DescribedDelegationTokenRenewer:
+    """In `DescribedDelegationToken.renewers`, versions 1-3."""
+
     principal_type: str = ""
     principal_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -135,6 +141,8 @@ class DescribedDelegationTokenRenewer:
 
 @dataclass(slots=True)
 class DescribedDelegationToken:
+    """In `DescribeDelegationTokenResponse.tokens`, versions 1-3."""
+
     principal_type: str = ""
     principal_name: str = ""
     token_requester_principal_type: str = ""  # 3
@@ -150,6 +158,8 @@ class DescribedDelegationToken:
 
 @dataclass(slots=True)
 class DescribeDelegationTokenResponse:
+    """Response of API 41, versions 1-3."""
+
     error_code: int = 0
     tokens: list[DescribedDelegationToken] = field(default_factory=list)
     throttle_time_ms: int = 0

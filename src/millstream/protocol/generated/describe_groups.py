@@ -49,6 +49,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeGroupsRequest:
+    """Request of API 15, versions 0-6."""
+
     groups: list[str] = field(default_factory=list)
     include_authorized_operations: bool = False  # 3+
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -137,6 +139,8 @@ class DescribeGroupsRequest:
 
 @dataclass(slots=True)
 class DescribedGroupMember:
+    """In `DescribedGroup.members`, versions 0-6."""
+
     member_id: str = ""
     group_instance_id: str | None = None  # 4+
     client_id: str = ""
@@ -148,6 +152,8 @@ class DescribedGroupMember:
 
 @dataclass(slots=True)
 class DescribedGroup:
+    """In `DescribeGroupsResponse.groups`, versions 0-6."""
+
     error_code: int = 0
     error_message: str | None = None  # 6
     group_id: str = ""
@@ -161,6 +167,8 @@ class DescribedGroup:
 
 @dataclass(slots=True)
 class DescribeGroupsResponse:
+    """Response of API 15, versions 0-6."""
+
     throttle_time_ms: int = 0  # 1+
     groups: list[DescribedGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -56,6 +56,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribableLogDirTopic:
+    """In `DescribeLogDirsRequest.topics`, versions 1-5."""
+
     topic: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -63,6 +65,8 @@ class DescribableLogDirTopic:
 
 @dataclass(slots=True)
 class DescribeLogDirsRequest:
+    """Request of API 35, versions 1-5."""
+
     topics: list[DescribableLogDirTopic] | None = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -140,6 +144,8 @@ class DescribeLogDirsRequest:
 
 @dataclass(slots=True)
 class DescribeLogDirsPartition:
+    """In `DescribeLogDirsTopic.partitions`, versions 1-5."""
+
     partition_index: int = 0
     partition_size: int = 0
     offset_lag: int = 0
@@ -149,6 +155,8 @@ class DescribeLogDirsPartition:
 
 @dataclass(slots=True)
 class DescribeLogDirsTopic:
+    """In `DescribeLogDirsResult.topics`, versions 1-5."""
+
     name: str = ""
     partitions: list[DescribeLogDirsPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -156,6 +164,8 @@ class DescribeLogDirsTopic:
 
 @dataclass(slots=True)
 class DescribeLogDirsResult:
+    """In `DescribeLogDirsResponse.results`, versions 1-5."""
+
     error_code: int = 0
     log_dir: str = ""
     topics: list[DescribeLogDirsTopic] = field(default_factory=list)
@@ -167,6 +177,8 @@ class DescribeLogDirsResult:
 
 @dataclass(slots=True)
 class DescribeLogDirsResponse:
+    """Response of API 35, versions 1-5."""
+
     throttle_time_ms: int = 0
     error_code: int = 0  # 3+
     results: list[DescribeLogDirsResult] = field(default_factory=list)

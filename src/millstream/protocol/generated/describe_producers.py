@@ -43,6 +43,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class TopicRequest:
+    """In `DescribeProducersRequest.topics`, version 0."""
+
     name: str = ""
     partition_indexes: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -50,6 +52,8 @@ class TopicRequest:
 
 @dataclass(slots=True)
 class DescribeProducersRequest:
+    """Request of API 61, version 0."""
+
     topics: list[TopicRequest] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -107,6 +111,8 @@ class DescribeProducersRequest:
 
 @dataclass(slots=True)
 class ProducerState:
+    """In `PartitionResponse.active_producers`, version 0."""
+
     producer_id: int = 0
     producer_epoch: int = 0
     last_sequence: int = -1
@@ -118,6 +124,8 @@ class ProducerState:
 
 @dataclass(slots=True)
 class PartitionResponse:
+    """In `TopicResponse.partitions`, version 0."""
+
     partition_index: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -127,6 +135,8 @@ class PartitionResponse:
 
 @dataclass(slots=True)
 class TopicResponse:
+    """In `DescribeProducersResponse.topics`, version 0."""
+
     name: str = ""
     partitions: list[PartitionResponse] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -134,6 +144,8 @@ class TopicResponse:
 
 @dataclass(slots=True)
 class DescribeProducersResponse:
+    """Response of API 61, version 0."""
+
     throttle_time_ms: int = 0
     topics: list[TopicResponse] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -57,12 +57,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeQuorumRequestPartitionData:
+    """In `DescribeQuorumRequestTopicData.partitions`, versions 0-2."""
+
     partition_index: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class DescribeQuorumRequestTopicData:
+    """In `DescribeQuorumRequest.topics`, versions 0-2."""
+
     topic_name: str = ""
     partitions: list[DescribeQuorumRequestPartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -70,6 +74,8 @@ class DescribeQuorumRequestTopicData:
 
 @dataclass(slots=True)
 class DescribeQuorumRequest:
+    """Request of API 55, versions 0-2."""
+
     topics: list[DescribeQuorumRequestTopicData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -127,6 +133,8 @@ class DescribeQuorumRequest:
 
 @dataclass(slots=True)
 class ReplicaState:
+    """In `DescribeQuorumResponsePartitionData.current_voters` and elsewhere, versions 0-2."""
+
     replica_id: int = 0
     replica_directory_id: Uuid = ZERO_UUID  # 2
     log_end_offset: int = 0
@@ -137,6 +145,8 @@ class ReplicaState:
 
 @dataclass(slots=True)
 class DescribeQuorumResponsePartitionData:
+    """In `DescribeQuorumResponseTopicData.partitions`, versions 0-2."""
+
     partition_index: int = 0
     error_code: int = 0
     error_message: str | None = ""  # 2
@@ -150,6 +160,8 @@ class DescribeQuorumResponsePartitionData:
 
 @dataclass(slots=True)
 class DescribeQuorumResponseTopicData:
+    """In `DescribeQuorumResponse.topics`, versions 0-2."""
+
     topic_name: str = ""
     partitions: list[DescribeQuorumResponsePartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -157,6 +169,8 @@ class DescribeQuorumResponseTopicData:
 
 @dataclass(slots=True)
 class Listener:
+    """In `Node.listeners`, version 2."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -165,6 +179,8 @@ class Listener:
 
 @dataclass(slots=True)
 class Node:
+    """In `DescribeQuorumResponse.nodes`, version 2."""
+
     node_id: int = 0
     listeners: list[Listener] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -172,6 +188,8 @@ class Node:
 
 @dataclass(slots=True)
 class DescribeQuorumResponse:
+    """Response of API 55, versions 0-2."""
+
     error_code: int = 0
     error_message: str | None = ""  # 2
     topics: list[DescribeQuorumResponseTopicData] = field(default_factory=list)

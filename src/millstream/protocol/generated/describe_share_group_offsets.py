@@ -48,6 +48,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeShareGroupOffsetsRequestTopic:
+    """In `DescribeShareGroupOffsetsRequestGroup.topics`, versions 0-1."""
+
     topic_name: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -55,6 +57,8 @@ class DescribeShareGroupOffsetsRequestTopic:
 
 @dataclass(slots=True)
 class DescribeShareGroupOffsetsRequestGroup:
+    """In `DescribeShareGroupOffsetsRequest.groups`, versions 0-1."""
+
     group_id: str = ""
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -62,6 +66,8 @@ class DescribeShareGroupOffsetsRequestGroup:
 
 @dataclass(slots=True)
 class DescribeShareGroupOffsetsRequest:
+    """Request of API 90, versions 0-1."""
+
     groups: list[DescribeShareGroupOffsetsRequestGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -119,6 +125,8 @@ class DescribeShareGroupOffsetsRequest:
 
 @dataclass(slots=True)
 class DescribeShareGroupOffsetsResponsePartition:
+    """In `DescribeShareGroupOffsetsResponseTopic.partitions`, versions 0-1."""
+
     partition_index: int = 0
     start_offset: int = 0
     leader_epoch: int = 0
@@ -130,6 +138,8 @@ class DescribeShareGroupOffsetsResponsePartition:
 
 @dataclass(slots=True)
 class DescribeShareGroupOffsetsResponseTopic:
+    """In `DescribeShareGroupOffsetsResponseGroup.topics`, versions 0-1."""
+
     topic_name: str = ""
     topic_id: Uuid = ZERO_UUID
     partitions: list[DescribeShareGroupOffsetsResponsePartition] = field(default_factory=list)
@@ -138,6 +148,8 @@ class DescribeShareGroupOffsetsResponseTopic:
 
 @dataclass(slots=True)
 class DescribeShareGroupOffsetsResponseGroup:
+    """In `DescribeShareGroupOffsetsResponse.groups`, versions 0-1."""
+
     group_id: str = ""
     topics: list[DescribeShareGroupOffsetsResponseTopic] = field(default_factory=list)
     error_code: int = 0
@@ -147,6 +159,8 @@ class DescribeShareGroupOffsetsResponseGroup:
 
 @dataclass(slots=True)
 class DescribeShareGroupOffsetsResponse:
+    """Response of API 90, versions 0-1."""
+
     throttle_time_ms: int = 0
     groups: list[DescribeShareGroupOffsetsResponseGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

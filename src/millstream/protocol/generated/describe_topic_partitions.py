@@ -51,12 +51,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class TopicRequest:
+    """In `DescribeTopicPartitionsRequest.topics`, version 0."""
+
     name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
+    """In `DescribeTopicPartitionsRequest.cursor`, version 0."""
+
     topic_name: str = ""
     partition_index: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -67,6 +71,8 @@ _NO_CURSOR: Final = Cursor()
 
 @dataclass(slots=True)
 class DescribeTopicPartitionsRequest:
+    """Request of API 75, version 0."""
+
     topics: list[TopicRequest] = field(default_factory=list)
     response_partition_limit: int = 2000
     cursor: Cursor | None = None
@@ -136,6 +142,8 @@ class DescribeTopicPartitionsRequest:
 
 @dataclass(slots=True)
 class DescribeTopicPartitionsResponsePartition:
+    """In `DescribeTopicPartitionsResponseTopic.partitions`, version 0."""
+
     error_code: int = 0
     partition_index: int = 0
     leader_id: int = 0
@@ -150,6 +158,8 @@ class DescribeTopicPartitionsResponsePartition:
 
 @dataclass(slots=True)
 class DescribeTopicPartitionsResponseTopic:
+    """In `DescribeTopicPartitionsResponse.topics`, version 0."""
+
     error_code: int = 0
     name: str | None = ""
     topic_id: Uuid = ZERO_UUID
@@ -161,6 +171,8 @@ class DescribeTopicPartitionsResponseTopic:
 
 @dataclass(slots=True)
 class DescribeTopicPartitionsResponse:
+    """Response of API 75, version 0."""
+
     throttle_time_ms: int = 0
     topics: list[DescribeTopicPartitionsResponseTopic] = field(default_factory=list)
     next_cursor: Cursor | None = None

@@ -42,6 +42,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DescribeTransactionsRequest:
+    """Request of API 65, version 0."""
+
     transactional_ids: list[str] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -97,6 +99,8 @@ class DescribeTransactionsRequest:
 
 @dataclass(slots=True)
 class TopicData:
+    """In `TransactionState.topics`, version 0."""
+
     topic: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -104,6 +108,8 @@ class TopicData:
 
 @dataclass(slots=True)
 class TransactionState:
+    """In `DescribeTransactionsResponse.transaction_states`, version 0."""
+
     error_code: int = 0
     transactional_id: str = ""
     transaction_state: str = ""
@@ -117,6 +123,8 @@ class TransactionState:
 
 @dataclass(slots=True)
 class DescribeTransactionsResponse:
+    """Response of API 65, version 0."""
+
     throttle_time_ms: int = 0
     transaction_states: list[TransactionState] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -40,12 +40,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class UserName:
+    """In `DescribeUserScramCredentialsRequest.users`, version 0."""
+
     name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class DescribeUserScramCredentialsRequest:
+    """Request of API 50, version 0."""
+
     users: list[UserName] | None = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -110,6 +114,8 @@ class DescribeUserScramCredentialsRequest:
 
 @dataclass(slots=True)
 class CredentialInfo:
+    """In `DescribeUserScramCredentialsResult.credential_infos`, version 0."""
+
     mechanism: int = 0
     iterations: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -117,6 +123,8 @@ class CredentialInfo:
 
 @dataclass(slots=True)
 class DescribeUserScramCredentialsResult:
+    """In `DescribeUserScramCredentialsResponse.results`, version 0."""
+
     user: str = ""
     error_code: int = 0
     error_message: str | None = ""
@@ -126,6 +134,8 @@ class DescribeUserScramCredentialsResult:
 
 @dataclass(slots=True)
 class DescribeUserScramCredentialsResponse:
+    """Response of API 50, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

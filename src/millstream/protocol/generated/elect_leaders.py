@@ -53,6 +53,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class TopicPartitions:
+    """In `ElectLeadersRequest.topic_partitions`, versions 0-2."""
+
     topic: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -60,6 +62,8 @@ class TopicPartitions:
 
 @dataclass(slots=True)
 class ElectLeadersRequest:
+    """Request of API 43, versions 0-2."""
+
     election_type: int = 0  # 1+
     topic_partitions: list[TopicPartitions] | None = field(default_factory=list)
     timeout_ms: int = 60000
@@ -154,6 +158,8 @@ class ElectLeadersRequest:
 
 @dataclass(slots=True)
 class PartitionResult:
+    """In `ReplicaElectionResult.partition_result`, versions 0-2."""
+
     partition_id: int = 0
     error_code: int = 0
     error_message: str | None = ""
@@ -162,6 +168,8 @@ class PartitionResult:
 
 @dataclass(slots=True)
 class ReplicaElectionResult:
+    """In `ElectLeadersResponse.replica_election_results`, versions 0-2."""
+
     topic: str = ""
     partition_result: list[PartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -169,6 +177,8 @@ class ReplicaElectionResult:
 
 @dataclass(slots=True)
 class ElectLeadersResponse:
+    """Response of API 43, versions 0-2."""
+
     throttle_time_ms: int = 0
     error_code: int = 0  # 1+
     replica_election_results: list[ReplicaElectionResult] = field(default_factory=list)

@@ -63,6 +63,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ReplicaInfo:
+    """In `EndQuorumEpochRequestPartitionData.preferred_candidates`, version 1."""
+
     candidate_id: int = 0
     candidate_directory_id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -70,6 +72,8 @@ class ReplicaInfo:
 
 @dataclass(slots=True)
 class EndQuorumEpochRequestPartitionData:
+    """In `EndQuorumEpochRequestTopicData.partitions`, versions 0-1."""
+
     partition_index: int = 0
     leader_id: int = 0
     leader_epoch: int = 0
@@ -80,6 +84,8 @@ class EndQuorumEpochRequestPartitionData:
 
 @dataclass(slots=True)
 class EndQuorumEpochRequestTopicData:
+    """In `EndQuorumEpochRequest.topics`, versions 0-1."""
+
     topic_name: str = ""
     partitions: list[EndQuorumEpochRequestPartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -87,6 +93,8 @@ class EndQuorumEpochRequestTopicData:
 
 @dataclass(slots=True)
 class LeaderEndpoint:
+    """In `EndQuorumEpochRequest.leader_endpoints`, version 1."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -95,6 +103,8 @@ class LeaderEndpoint:
 
 @dataclass(slots=True)
 class EndQuorumEpochRequest:
+    """Request of API 54, versions 0-1."""
+
     cluster_id: str | None = None
     topics: list[EndQuorumEpochRequestTopicData] = field(default_factory=list)
     leader_endpoints: list[LeaderEndpoint] = field(default_factory=list)  # 1
@@ -218,6 +228,8 @@ class EndQuorumEpochRequest:
 
 @dataclass(slots=True)
 class EndQuorumEpochResponsePartitionData:
+    """In `EndQuorumEpochResponseTopicData.partitions`, versions 0-1."""
+
     partition_index: int = 0
     error_code: int = 0
     leader_id: int = 0
@@ -227,6 +239,8 @@ class EndQuorumEpochResponsePartitionData:
 
 @dataclass(slots=True)
 class EndQuorumEpochResponseTopicData:
+    """In `EndQuorumEpochResponse.topics`, versions 0-1."""
+
     topic_name: str = ""
     partitions: list[EndQuorumEpochResponsePartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -234,6 +248,8 @@ class EndQuorumEpochResponseTopicData:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `EndQuorumEpochResponse.node_endpoints`, version 1."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -242,6 +258,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class EndQuorumEpochResponse:
+    """Response of API 54, versions 0-1."""
+
     error_code: int = 0
     topics: list[EndQuorumEpochResponseTopicData] = field(default_factory=list)
     node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1, tag 0

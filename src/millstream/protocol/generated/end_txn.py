@@ -35,6 +35,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class EndTxnRequest:
+    """Request of API 26, versions 0-5."""
+
     transactional_id: str = ""
     producer_id: int = 0
     producer_epoch: int = 0
@@ -128,6 +130,8 @@ class EndTxnRequest:
 
 @dataclass(slots=True)
 class EndTxnResponse:
+    """Response of API 26, versions 0-5."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     producer_id: int = -1  # 5

@@ -22,6 +22,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class EnvelopeRequest:
+    """Request of API 58, version 0."""
+
     request_data: bytes = b""
     request_principal: bytes | None = b""
     client_host_address: bytes = b""
@@ -119,6 +121,8 @@ class EnvelopeRequest:
 
 @dataclass(slots=True)
 class EnvelopeResponse:
+    """Response of API 58, version 0."""
+
     response_data: bytes | None = None
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

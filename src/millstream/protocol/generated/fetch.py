@@ -90,6 +90,8 @@ _new: Final = object.__new__
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
+    """In `FetchRequest.replica_state`, versions 15-18."""
+
     replica_id: int = -1
     replica_epoch: int = -1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -100,6 +102,8 @@ _NO_REPLICA_STATE: Final = ReplicaState()
 
 @dataclass(slots=True)
 class FetchPartition:
+    """In `FetchTopic.partitions`, versions 4-18."""
+
     partition: int = 0
     current_leader_epoch: int = -1  # 9+
     fetch_offset: int = 0
@@ -113,6 +117,8 @@ class FetchPartition:
 
 @dataclass(slots=True)
 class FetchTopic:
+    """In `FetchRequest.topics`, versions 4-18."""
+
     topic: str = ""  # 4-12
     topic_id: Uuid = ZERO_UUID  # 13+
     partitions: list[FetchPartition] = field(default_factory=list)
@@ -121,6 +127,8 @@ class FetchTopic:
 
 @dataclass(slots=True)
 class ForgottenTopic:
+    """In `FetchRequest.forgotten_topics_data`, versions 7-18."""
+
     topic: str = ""  # 7-12
     topic_id: Uuid = ZERO_UUID  # 13+
     partitions: list[int] = field(default_factory=list)
@@ -129,6 +137,8 @@ class ForgottenTopic:
 
 @dataclass(slots=True)
 class FetchRequest:
+    """Request of API 1, versions 4-18."""
+
     cluster_id: str | None = None  # 12+, tag 0
     replica_id: int = -1  # 4-14
     replica_state: ReplicaState = _NO_REPLICA_STATE  # 15+, tag 1
@@ -383,6 +393,8 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class EpochEndOffset:
+    """In `PartitionData.diverging_epoch`, versions 12-18."""
+
     epoch: int = -1
     end_offset: int = -1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -393,6 +405,8 @@ _NO_EPOCH_END_OFFSET: Final = EpochEndOffset()
 
 @dataclass(frozen=True, slots=True)
 class LeaderIdAndEpoch:
+    """In `PartitionData.current_leader`, versions 12-18."""
+
     leader_id: int = -1
     leader_epoch: int = -1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -403,6 +417,8 @@ _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 @dataclass(frozen=True, slots=True)
 class SnapshotId:
+    """In `PartitionData.snapshot_id`, versions 12-18."""
+
     end_offset: int = -1
     epoch: int = -1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -413,6 +429,8 @@ _NO_SNAPSHOT_ID: Final = SnapshotId()
 
 @dataclass(slots=True)
 class AbortedTransaction:
+    """In `PartitionData.aborted_transactions`, versions 4-18."""
+
     producer_id: int = 0
     first_offset: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -420,6 +438,8 @@ class AbortedTransaction:
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `FetchableTopicResponse.partitions`, versions 4-18."""
+
     partition_index: int = 0
     error_code: int = 0
     high_watermark: int = 0
@@ -436,6 +456,8 @@ class PartitionData:
 
 @dataclass(slots=True)
 class FetchableTopicResponse:
+    """In `FetchResponse.responses`, versions 4-18."""
+
     topic: str = ""  # 4-12
     topic_id: Uuid = ZERO_UUID  # 13+
     partitions: list[PartitionData] = field(default_factory=list)
@@ -444,6 +466,8 @@ class FetchableTopicResponse:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `FetchResponse.node_endpoints`, versions 16-18."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -453,6 +477,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class FetchResponse:
+    """Response of API 1, versions 4-18."""
+
     throttle_time_ms: int = 0
     error_code: int = 0  # 7+
     session_id: int = 0  # 7+

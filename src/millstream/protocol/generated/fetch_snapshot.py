@@ -67,6 +67,8 @@ _new: Final = object.__new__
 
 @dataclass(frozen=True, slots=True)
 class SnapshotId:
+    """In `FetchSnapshotRequestPartitionSnapshot.snapshot_id`, versions 0-1."""
+
     end_offset: int = 0
     epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -77,6 +79,8 @@ _NO_SNAPSHOT_ID: Final = SnapshotId()
 
 @dataclass(slots=True)
 class FetchSnapshotRequestPartitionSnapshot:
+    """In `FetchSnapshotRequestTopicSnapshot.partitions`, versions 0-1."""
+
     partition: int = 0
     current_leader_epoch: int = 0
     snapshot_id: SnapshotId = _NO_SNAPSHOT_ID
@@ -87,6 +91,8 @@ class FetchSnapshotRequestPartitionSnapshot:
 
 @dataclass(slots=True)
 class FetchSnapshotRequestTopicSnapshot:
+    """In `FetchSnapshotRequest.topics`, versions 0-1."""
+
     name: str = ""
     partitions: list[FetchSnapshotRequestPartitionSnapshot] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -94,6 +100,8 @@ class FetchSnapshotRequestTopicSnapshot:
 
 @dataclass(slots=True)
 class FetchSnapshotRequest:
+    """Request of API 59, versions 0-1."""
+
     cluster_id: str | None = None  # tag 0
     replica_id: int = -1
     max_bytes: int = 2147483647
@@ -157,6 +165,8 @@ class FetchSnapshotRequest:
 
 @dataclass(frozen=True, slots=True)
 class LeaderIdAndEpoch:
+    """In `FetchSnapshotResponsePartitionSnapshot.current_leader`, versions 0-1."""
+
     leader_id: int = 0
     leader_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -167,6 +177,8 @@ _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 @dataclass(slots=True)
 class FetchSnapshotResponsePartitionSnapshot:
+    """In `FetchSnapshotResponseTopicSnapshot.partitions`, versions 0-1."""
+
     index: int = 0
     error_code: int = 0
     snapshot_id: SnapshotId = _NO_SNAPSHOT_ID
@@ -179,6 +191,8 @@ class FetchSnapshotResponsePartitionSnapshot:
 
 @dataclass(slots=True)
 class FetchSnapshotResponseTopicSnapshot:
+    """In `FetchSnapshotResponse.topics`, versions 0-1."""
+
     name: str = ""
     partitions: list[FetchSnapshotResponsePartitionSnapshot] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -186,6 +200,8 @@ class FetchSnapshotResponseTopicSnapshot:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `FetchSnapshotResponse.node_endpoints`, version 1."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -194,6 +210,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class FetchSnapshotResponse:
+    """Response of API 59, versions 0-1."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     topics: list[FetchSnapshotResponseTopicSnapshot] = field(default_factory=list)

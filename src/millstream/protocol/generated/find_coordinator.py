@@ -46,6 +46,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class FindCoordinatorRequest:
+    """Request of API 10, versions 0-6."""
+
     key: str = ""  # 0-3
     key_type: int = 0  # 1+
     coordinator_keys: list[str] = field(default_factory=list)  # 4+
@@ -163,6 +165,8 @@ class FindCoordinatorRequest:
 
 @dataclass(slots=True)
 class Coordinator:
+    """In `FindCoordinatorResponse.coordinators`, versions 4-6."""
+
     key: str = ""
     node_id: int = 0
     host: str = ""
@@ -174,6 +178,8 @@ class Coordinator:
 
 @dataclass(slots=True)
 class FindCoordinatorResponse:
+    """Response of API 10, versions 0-6."""
+
     throttle_time_ms: int = 0  # 1+
     error_code: int = 0  # 0-3
     error_message: str | None = ""  # 1-3

@@ -39,6 +39,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class GetTelemetrySubscriptionsRequest:
+    """Request of API 71, version 0."""
+
     client_instance_id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -84,6 +86,8 @@ class GetTelemetrySubscriptionsRequest:
 
 @dataclass(slots=True)
 class GetTelemetrySubscriptionsResponse:
+    """Response of API 71, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     client_instance_id: Uuid = ZERO_UUID

@@ -82,6 +82,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class LegacyOffsetCommitKey:
+    """Group key of type 0, version 0."""
+
     group: str = ""
     topic: str = ""
     partition: int = 0
@@ -143,6 +145,8 @@ class LegacyOffsetCommitKey:
 
 @dataclass(slots=True)
 class LegacyOffsetCommitValue:
+    """Group value of type 0, version 0."""
+
     offset: int = 0
     metadata: str = ""
     commit_timestamp: int = 0
@@ -194,6 +198,8 @@ class LegacyOffsetCommitValue:
 
 @dataclass(slots=True)
 class OffsetCommitKey:
+    """Group key of type 1, version 0."""
+
     group: str = ""
     topic: str = ""
     partition: int = 0
@@ -255,6 +261,8 @@ class OffsetCommitKey:
 
 @dataclass(slots=True)
 class OffsetCommitValue:
+    """Group value of type 1, versions 0-4."""
+
     offset: int = 0
     leader_epoch: int = -1  # 3+
     metadata: str = ""
@@ -369,6 +377,8 @@ class OffsetCommitValue:
 
 @dataclass(slots=True)
 class GroupMetadataKey:
+    """Group key of type 2, version 0."""
+
     group: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -415,6 +425,8 @@ class GroupMetadataKey:
 
 @dataclass(slots=True)
 class MemberMetadata:
+    """In `GroupMetadataValue.members`, versions 0-4."""
+
     member_id: str = ""
     group_instance_id: str | None = None  # 3+
     client_id: str = ""
@@ -428,6 +440,8 @@ class MemberMetadata:
 
 @dataclass(slots=True)
 class GroupMetadataValue:
+    """Group value of type 2, versions 0-4."""
+
     protocol_type: str = ""
     generation: int = 0
     protocol: str | None = ""
@@ -595,6 +609,8 @@ class GroupMetadataValue:
 
 @dataclass(slots=True)
 class ConsumerGroupMetadataKey:
+    """Group key of type 3, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -641,6 +657,8 @@ class ConsumerGroupMetadataKey:
 
 @dataclass(slots=True)
 class ConsumerGroupMetadataValue:
+    """Group value of type 3, version 0."""
+
     epoch: int = 0
     metadata_hash: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -686,6 +704,8 @@ class ConsumerGroupMetadataValue:
 
 @dataclass(slots=True)
 class ConsumerGroupPartitionMetadataKey:
+    """Group key of type 4, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -732,6 +752,8 @@ class ConsumerGroupPartitionMetadataKey:
 
 @dataclass(slots=True)
 class PartitionMetadata:
+    """In `TopicMetadata.partition_metadata`, version 0."""
+
     partition: int = 0
     racks: list[str] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -739,6 +761,8 @@ class PartitionMetadata:
 
 @dataclass(slots=True)
 class TopicMetadata:
+    """In `ConsumerGroupPartitionMetadataValue.topics`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     topic_name: str = ""
     num_partitions: int = 0
@@ -748,6 +772,8 @@ class TopicMetadata:
 
 @dataclass(slots=True)
 class ConsumerGroupPartitionMetadataValue:
+    """Group value of type 4, version 0."""
+
     topics: list[TopicMetadata] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -805,6 +831,8 @@ class ConsumerGroupPartitionMetadataValue:
 
 @dataclass(slots=True)
 class ConsumerGroupMemberMetadataKey:
+    """Group key of type 5, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -862,6 +890,8 @@ class ConsumerGroupMemberMetadataKey:
 
 @dataclass(slots=True)
 class ClassicProtocol:
+    """In `ClassicMemberMetadata.supported_protocols`, version 0."""
+
     name: str = ""
     metadata: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -869,6 +899,8 @@ class ClassicProtocol:
 
 @dataclass(slots=True)
 class ClassicMemberMetadata:
+    """In `ConsumerGroupMemberMetadataValue.classic_member_metadata`, version 0."""
+
     session_timeout_ms: int = 0
     supported_protocols: list[ClassicProtocol] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -876,6 +908,8 @@ class ClassicMemberMetadata:
 
 @dataclass(slots=True)
 class ConsumerGroupMemberMetadataValue:
+    """Group value of type 5, version 0."""
+
     instance_id: str | None = ""
     rack_id: str | None = ""
     client_id: str = ""
@@ -1041,6 +1075,8 @@ class ConsumerGroupMemberMetadataValue:
 
 @dataclass(slots=True)
 class ConsumerGroupTargetAssignmentMetadataKey:
+    """Group key of type 6, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1087,6 +1123,8 @@ class ConsumerGroupTargetAssignmentMetadataKey:
 
 @dataclass(slots=True)
 class ConsumerGroupTargetAssignmentMetadataValue:
+    """Group value of type 6, version 0."""
+
     assignment_epoch: int = 0
     assignment_timestamp: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1132,6 +1170,8 @@ class ConsumerGroupTargetAssignmentMetadataValue:
 
 @dataclass(slots=True)
 class ConsumerGroupTargetAssignmentMemberKey:
+    """Group key of type 7, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1189,6 +1229,8 @@ class ConsumerGroupTargetAssignmentMemberKey:
 
 @dataclass(slots=True)
 class TopicPartition:
+    """In `ConsumerGroupTargetAssignmentMemberValue.topic_partitions`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1196,6 +1238,8 @@ class TopicPartition:
 
 @dataclass(slots=True)
 class ConsumerGroupTargetAssignmentMemberValue:
+    """Group value of type 7, version 0."""
+
     topic_partitions: list[TopicPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1253,6 +1297,8 @@ class ConsumerGroupTargetAssignmentMemberValue:
 
 @dataclass(slots=True)
 class ConsumerGroupCurrentMemberAssignmentKey:
+    """Group key of type 8, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1310,6 +1356,8 @@ class ConsumerGroupCurrentMemberAssignmentKey:
 
 @dataclass(slots=True)
 class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
+    """In `ConsumerGroupCurrentMemberAssignmentValue.assigned_partitions` and elsewhere, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[int] = field(default_factory=list)
     assignment_epochs: list[int] | None = field(default_factory=list)  # tag 0
@@ -1318,6 +1366,8 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
 
 @dataclass(slots=True)
 class ConsumerGroupCurrentMemberAssignmentValue:
+    """Group value of type 8, version 0."""
+
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: int = 0
@@ -1407,6 +1457,8 @@ class ConsumerGroupCurrentMemberAssignmentValue:
 
 @dataclass(slots=True)
 class ShareGroupMemberMetadataKey:
+    """Group key of type 10, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1464,6 +1516,8 @@ class ShareGroupMemberMetadataKey:
 
 @dataclass(slots=True)
 class ShareGroupMemberMetadataValue:
+    """Group value of type 10, version 0."""
+
     rack_id: str | None = ""
     client_id: str = ""
     client_host: str = ""
@@ -1565,6 +1619,8 @@ class ShareGroupMemberMetadataValue:
 
 @dataclass(slots=True)
 class ShareGroupMetadataKey:
+    """Group key of type 11, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1611,6 +1667,8 @@ class ShareGroupMetadataKey:
 
 @dataclass(slots=True)
 class ShareGroupMetadataValue:
+    """Group value of type 11, version 0."""
+
     epoch: int = 0
     metadata_hash: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1655,6 +1713,8 @@ class ShareGroupMetadataValue:
 
 @dataclass(slots=True)
 class ShareGroupTargetAssignmentMetadataKey:
+    """Group key of type 12, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1701,6 +1761,8 @@ class ShareGroupTargetAssignmentMetadataKey:
 
 @dataclass(slots=True)
 class ShareGroupTargetAssignmentMetadataValue:
+    """Group value of type 12, version 0."""
+
     assignment_epoch: int = 0
     assignment_timestamp: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1746,6 +1808,8 @@ class ShareGroupTargetAssignmentMetadataValue:
 
 @dataclass(slots=True)
 class ShareGroupTargetAssignmentMemberKey:
+    """Group key of type 13, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1803,6 +1867,8 @@ class ShareGroupTargetAssignmentMemberKey:
 
 @dataclass(slots=True)
 class ShareGroupTargetAssignmentMemberValue:
+    """Group value of type 13, version 0."""
+
     topic_partitions: list[TopicPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1860,6 +1926,8 @@ class ShareGroupTargetAssignmentMemberValue:
 
 @dataclass(slots=True)
 class ShareGroupCurrentMemberAssignmentKey:
+    """Group key of type 14, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1917,6 +1985,8 @@ class ShareGroupCurrentMemberAssignmentKey:
 
 @dataclass(slots=True)
 class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
+    """In `ShareGroupCurrentMemberAssignmentValue.assigned_partitions`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1924,6 +1994,8 @@ class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
 
 @dataclass(slots=True)
 class ShareGroupCurrentMemberAssignmentValue:
+    """Group value of type 14, version 0."""
+
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: int = 0
@@ -1995,6 +2067,8 @@ class ShareGroupCurrentMemberAssignmentValue:
 
 @dataclass(slots=True)
 class ShareGroupStatePartitionMetadataKey:
+    """Group key of type 15, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -2041,6 +2115,8 @@ class ShareGroupStatePartitionMetadataKey:
 
 @dataclass(slots=True)
 class TopicPartitionsInfo:
+    """In `ShareGroupStatePartitionMetadataValue.initializing_topics` and elsewhere, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     topic_name: str = ""
     partitions: list[int] = field(default_factory=list)
@@ -2049,6 +2125,8 @@ class TopicPartitionsInfo:
 
 @dataclass(slots=True)
 class ShareGroupStatePartitionMetadataValueTopicInfo:
+    """In `ShareGroupStatePartitionMetadataValue.deleting_topics`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     topic_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2056,6 +2134,8 @@ class ShareGroupStatePartitionMetadataValueTopicInfo:
 
 @dataclass(slots=True)
 class ShareGroupStatePartitionMetadataValue:
+    """Group value of type 15, version 0."""
+
     initializing_topics: list[TopicPartitionsInfo] = field(default_factory=list)
     initialized_topics: list[TopicPartitionsInfo] = field(default_factory=list)
     deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo] = field(
@@ -2147,6 +2227,8 @@ class ShareGroupStatePartitionMetadataValue:
 
 @dataclass(slots=True)
 class ConsumerGroupRegularExpressionKey:
+    """Group key of type 16, version 0."""
+
     group_id: str = ""
     regular_expression: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2204,6 +2286,8 @@ class ConsumerGroupRegularExpressionKey:
 
 @dataclass(slots=True)
 class ConsumerGroupRegularExpressionValue:
+    """Group value of type 16, version 0."""
+
     topics: list[str] = field(default_factory=list)
     version: int = 0
     timestamp: int = 0
@@ -2262,6 +2346,8 @@ class ConsumerGroupRegularExpressionValue:
 
 @dataclass(slots=True)
 class StreamsGroupMetadataKey:
+    """Group key of type 17, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -2308,6 +2394,8 @@ class StreamsGroupMetadataKey:
 
 @dataclass(slots=True)
 class LastAssignmentConfig:
+    """In `StreamsGroupMetadataValue.last_assignment_configs`, version 0."""
+
     key: str = ""
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2315,6 +2403,8 @@ class LastAssignmentConfig:
 
 @dataclass(slots=True)
 class StreamsGroupMetadataValue:
+    """Group value of type 17, version 0."""
+
     epoch: int = 0
     metadata_hash: int = 0
     validated_topology_epoch: int = -1  # tag 0
@@ -2369,6 +2459,8 @@ class StreamsGroupMetadataValue:
 
 @dataclass(slots=True)
 class StreamsGroupMemberMetadataKey:
+    """Group key of type 19, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2426,6 +2518,8 @@ class StreamsGroupMemberMetadataKey:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
+    """In `StreamsGroupMemberMetadataValue.user_endpoint`, version 0."""
+
     host: str = ""
     port: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2436,6 +2530,8 @@ _NO_ENDPOINT: Final = Endpoint()
 
 @dataclass(slots=True)
 class KeyValue:
+    """In `StreamsGroupMemberMetadataValue.client_tags`, version 0."""
+
     key: str = ""
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2443,6 +2539,8 @@ class KeyValue:
 
 @dataclass(slots=True)
 class StreamsGroupMemberMetadataValue:
+    """Group value of type 19, version 0."""
+
     instance_id: str | None = ""
     rack_id: str | None = ""
     client_id: str = ""
@@ -2597,6 +2695,8 @@ class StreamsGroupMemberMetadataValue:
 
 @dataclass(slots=True)
 class StreamsGroupTargetAssignmentMetadataKey:
+    """Group key of type 20, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -2643,6 +2743,8 @@ class StreamsGroupTargetAssignmentMetadataKey:
 
 @dataclass(slots=True)
 class StreamsGroupTargetAssignmentMetadataValue:
+    """Group value of type 20, version 0."""
+
     assignment_epoch: int = 0
     assignment_timestamp: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2688,6 +2790,8 @@ class StreamsGroupTargetAssignmentMetadataValue:
 
 @dataclass(slots=True)
 class StreamsGroupTargetAssignmentMemberKey:
+    """Group key of type 21, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2745,6 +2849,8 @@ class StreamsGroupTargetAssignmentMemberKey:
 
 @dataclass(slots=True)
 class StreamsGroupTargetAssignmentMemberValueTaskIds:
+    """In `StreamsGroupTargetAssignmentMemberValue.active_tasks` and elsewhere, version 0."""
+
     subtopology_id: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2752,6 +2858,8 @@ class StreamsGroupTargetAssignmentMemberValueTaskIds:
 
 @dataclass(slots=True)
 class StreamsGroupTargetAssignmentMemberValue:
+    """Group value of type 21, version 0."""
+
     active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
     standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(
         default_factory=list
@@ -2843,6 +2951,8 @@ class StreamsGroupTargetAssignmentMemberValue:
 
 @dataclass(slots=True)
 class StreamsGroupCurrentMemberAssignmentKey:
+    """Group key of type 22, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -2900,6 +3010,8 @@ class StreamsGroupCurrentMemberAssignmentKey:
 
 @dataclass(slots=True)
 class StreamsGroupCurrentMemberAssignmentValueTaskIds:
+    """In `StreamsGroupCurrentMemberAssignmentValue.active_tasks` and elsewhere, version 0."""
+
     subtopology_id: str = ""
     partitions: list[int] = field(default_factory=list)
     assignment_epochs: list[int] | None = field(default_factory=list)  # tag 0
@@ -2908,6 +3020,8 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds:
 
 @dataclass(slots=True)
 class StreamsGroupCurrentMemberAssignmentValue:
+    """Group value of type 22, version 0."""
+
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: int = 0
@@ -3069,6 +3183,8 @@ class StreamsGroupCurrentMemberAssignmentValue:
 
 @dataclass(slots=True)
 class StreamsGroupTopologyKey:
+    """Group key of type 23, version 0."""
+
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -3115,6 +3231,8 @@ class StreamsGroupTopologyKey:
 
 @dataclass(slots=True)
 class TopicConfig:
+    """In `StreamsGroupTopologyValueTopicInfo.topic_configs`, version 0."""
+
     key: str = ""
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -3122,6 +3240,8 @@ class TopicConfig:
 
 @dataclass(slots=True)
 class StreamsGroupTopologyValueTopicInfo:
+    """In `Subtopology.state_changelog_topics` and elsewhere, version 0."""
+
     name: str = ""
     partitions: int = 0
     replication_factor: int = 0
@@ -3131,6 +3251,8 @@ class StreamsGroupTopologyValueTopicInfo:
 
 @dataclass(slots=True)
 class CopartitionGroup:
+    """In `Subtopology.copartition_groups`, version 0."""
+
     source_topics: list[int] = field(default_factory=list)
     source_topic_regex: list[int] = field(default_factory=list)
     repartition_source_topics: list[int] = field(default_factory=list)
@@ -3139,6 +3261,8 @@ class CopartitionGroup:
 
 @dataclass(slots=True)
 class Subtopology:
+    """In `StreamsGroupTopologyValue.subtopologies`, version 0."""
+
     subtopology_id: str = ""
     source_topics: list[str] = field(default_factory=list)
     source_topic_regex: list[str] = field(default_factory=list)
@@ -3153,6 +3277,8 @@ class Subtopology:
 
 @dataclass(slots=True)
 class StreamsGroupTopologyValue:
+    """Group value of type 23, version 0."""
+
     epoch: int = 0
     subtopologies: list[Subtopology] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

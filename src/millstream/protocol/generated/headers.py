@@ -23,6 +23,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class RequestHeader:
+    """Header, versions 1-2."""
+
     request_api_key: int = 0
     request_api_version: int = 0
     correlation_id: int = 0
@@ -95,6 +97,8 @@ class RequestHeader:
 
 @dataclass(slots=True)
 class ResponseHeader:
+    """Header, versions 0-1."""
+
     correlation_id: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 

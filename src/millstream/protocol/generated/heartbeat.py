@@ -38,6 +38,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class HeartbeatRequest:
+    """Request of API 12, versions 0-4."""
+
     group_id: str = ""
     generation_id: int = 0
     member_id: str = ""
@@ -174,6 +176,8 @@ class HeartbeatRequest:
 
 @dataclass(slots=True)
 class HeartbeatResponse:
+    """Response of API 12, versions 0-4."""
+
     throttle_time_ms: int = 0  # 1+
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

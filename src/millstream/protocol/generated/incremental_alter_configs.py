@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AlterableConfig:
+    """In `AlterConfigsResource.configs`, versions 0-1."""
+
     name: str = ""
     config_operation: int = 0
     value: str | None = ""
@@ -55,6 +57,8 @@ class AlterableConfig:
 
 @dataclass(slots=True)
 class AlterConfigsResource:
+    """In `IncrementalAlterConfigsRequest.resources`, versions 0-1."""
+
     resource_type: int = 0
     resource_name: str = ""
     configs: list[AlterableConfig] = field(default_factory=list)
@@ -63,6 +67,8 @@ class AlterConfigsResource:
 
 @dataclass(slots=True)
 class IncrementalAlterConfigsRequest:
+    """Request of API 44, versions 0-1."""
+
     resources: list[AlterConfigsResource] = field(default_factory=list)
     validate_only: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -139,6 +145,8 @@ class IncrementalAlterConfigsRequest:
 
 @dataclass(slots=True)
 class AlterConfigsResourceResponse:
+    """In `IncrementalAlterConfigsResponse.responses`, versions 0-1."""
+
     error_code: int = 0
     error_message: str | None = ""
     resource_type: int = 0
@@ -148,6 +156,8 @@ class AlterConfigsResourceResponse:
 
 @dataclass(slots=True)
 class IncrementalAlterConfigsResponse:
+    """Response of API 44, versions 0-1."""
+
     throttle_time_ms: int = 0
     responses: list[AlterConfigsResourceResponse] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -46,6 +46,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class InitProducerIdRequest:
+    """Request of API 22, versions 0-6."""
+
     transactional_id: str | None = ""
     transaction_timeout_ms: int = 0
     producer_id: int = -1  # 3+
@@ -209,6 +211,8 @@ class InitProducerIdRequest:
 
 @dataclass(slots=True)
 class InitProducerIdResponse:
+    """Response of API 22, versions 0-6."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     producer_id: int = -1

@@ -42,6 +42,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `InitializeStateData.partitions`, version 0."""
+
     partition: int = 0
     state_epoch: int = 0
     start_offset: int = 0
@@ -50,6 +52,8 @@ class PartitionData:
 
 @dataclass(slots=True)
 class InitializeStateData:
+    """In `InitializeShareGroupStateRequest.topics`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -57,6 +61,8 @@ class InitializeStateData:
 
 @dataclass(slots=True)
 class InitializeShareGroupStateRequest:
+    """Request of API 83, version 0."""
+
     group_id: str = ""
     topics: list[InitializeStateData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -128,6 +134,8 @@ class InitializeShareGroupStateRequest:
 
 @dataclass(slots=True)
 class PartitionResult:
+    """In `InitializeStateResult.partitions`, version 0."""
+
     partition: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -136,6 +144,8 @@ class PartitionResult:
 
 @dataclass(slots=True)
 class InitializeStateResult:
+    """In `InitializeShareGroupStateResponse.results`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -143,6 +153,8 @@ class InitializeStateResult:
 
 @dataclass(slots=True)
 class InitializeShareGroupStateResponse:
+    """Response of API 83, version 0."""
+
     results: list[InitializeStateResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 

@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class JoinGroupRequestProtocol:
+    """In `JoinGroupRequest.protocols`, versions 0-9."""
+
     name: str = ""
     metadata: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -54,6 +56,8 @@ class JoinGroupRequestProtocol:
 
 @dataclass(slots=True)
 class JoinGroupRequest:
+    """Request of API 11, versions 0-9."""
+
     group_id: str = ""
     session_timeout_ms: int = 0
     rebalance_timeout_ms: int = -1  # 1+
@@ -283,6 +287,8 @@ class JoinGroupRequest:
 
 @dataclass(slots=True)
 class JoinGroupResponseMember:
+    """In `JoinGroupResponse.members`, versions 0-9."""
+
     member_id: str = ""
     group_instance_id: str | None = None  # 5+
     metadata: bytes = b""
@@ -291,6 +297,8 @@ class JoinGroupResponseMember:
 
 @dataclass(slots=True)
 class JoinGroupResponse:
+    """Response of API 11, versions 0-9."""
+
     throttle_time_ms: int = 0  # 2+
     error_code: int = 0
     generation_id: int = -1

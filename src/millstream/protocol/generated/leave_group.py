@@ -43,6 +43,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class MemberIdentity:
+    """In `LeaveGroupRequest.members`, versions 3-5."""
+
     member_id: str = ""
     group_instance_id: str | None = None
     reason: str | None = None  # 5
@@ -51,6 +53,8 @@ class MemberIdentity:
 
 @dataclass(slots=True)
 class LeaveGroupRequest:
+    """Request of API 13, versions 0-5."""
+
     group_id: str = ""
     member_id: str = ""  # 0-2
     members: list[MemberIdentity] = field(default_factory=list)  # 3+
@@ -173,6 +177,8 @@ class LeaveGroupRequest:
 
 @dataclass(slots=True)
 class MemberResponse:
+    """In `LeaveGroupResponse.members`, versions 3-5."""
+
     member_id: str = ""
     group_instance_id: str | None = ""
     error_code: int = 0
@@ -181,6 +187,8 @@ class MemberResponse:
 
 @dataclass(slots=True)
 class LeaveGroupResponse:
+    """Response of API 13, versions 0-5."""
+
     throttle_time_ms: int = 0  # 1+
     error_code: int = 0
     members: list[MemberResponse] = field(default_factory=list)  # 3+

@@ -39,6 +39,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ListConfigResourcesRequest:
+    """Request of API 74, versions 0-1."""
+
     resource_types: list[int] = field(default_factory=list)  # 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -103,6 +105,8 @@ class ListConfigResourcesRequest:
 
 @dataclass(slots=True)
 class ConfigResource:
+    """In `ListConfigResourcesResponse.config_resources`, versions 0-1."""
+
     resource_name: str = ""
     resource_type: int = 16  # 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -110,6 +114,8 @@ class ConfigResource:
 
 @dataclass(slots=True)
 class ListConfigResourcesResponse:
+    """Response of API 74, versions 0-1."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     config_resources: list[ConfigResource] = field(default_factory=list)

@@ -41,6 +41,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ListGroupsRequest:
+    """Request of API 16, versions 0-5."""
+
     states_filter: list[str] = field(default_factory=list)  # 4+
     types_filter: list[str] = field(default_factory=list)  # 5
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -134,6 +136,8 @@ class ListGroupsRequest:
 
 @dataclass(slots=True)
 class ListedGroup:
+    """In `ListGroupsResponse.groups`, versions 0-5."""
+
     group_id: str = ""
     protocol_type: str = ""
     group_state: str = ""  # 4+
@@ -143,6 +147,8 @@ class ListedGroup:
 
 @dataclass(slots=True)
 class ListGroupsResponse:
+    """Response of API 16, versions 0-5."""
+
     throttle_time_ms: int = 0  # 1+
     error_code: int = 0
     groups: list[ListedGroup] = field(default_factory=list)

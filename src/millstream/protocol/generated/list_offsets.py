@@ -50,6 +50,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ListOffsetsPartition:
+    """In `ListOffsetsTopic.partitions`, versions 1-11."""
+
     partition_index: int = 0
     current_leader_epoch: int = -1  # 4+
     timestamp: int = 0
@@ -58,6 +60,8 @@ class ListOffsetsPartition:
 
 @dataclass(slots=True)
 class ListOffsetsTopic:
+    """In `ListOffsetsRequest.topics`, versions 1-11."""
+
     name: str = ""
     partitions: list[ListOffsetsPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -65,6 +69,8 @@ class ListOffsetsTopic:
 
 @dataclass(slots=True)
 class ListOffsetsRequest:
+    """Request of API 2, versions 1-11."""
+
     replica_id: int = 0
     isolation_level: int = 0  # 2+
     topics: list[ListOffsetsTopic] = field(default_factory=list)
@@ -167,6 +173,8 @@ class ListOffsetsRequest:
 
 @dataclass(slots=True)
 class ListOffsetsPartitionResponse:
+    """In `ListOffsetsTopicResponse.partitions`, versions 1-11."""
+
     partition_index: int = 0
     error_code: int = 0
     timestamp: int = -1
@@ -177,6 +185,8 @@ class ListOffsetsPartitionResponse:
 
 @dataclass(slots=True)
 class ListOffsetsTopicResponse:
+    """In `ListOffsetsResponse.topics`, versions 1-11."""
+
     name: str = ""
     partitions: list[ListOffsetsPartitionResponse] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -184,6 +194,8 @@ class ListOffsetsTopicResponse:
 
 @dataclass(slots=True)
 class ListOffsetsResponse:
+    """Response of API 2, versions 1-11."""
+
     throttle_time_ms: int = 0  # 2+
     topics: list[ListOffsetsTopicResponse] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

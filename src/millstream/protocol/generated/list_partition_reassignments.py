@@ -40,6 +40,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ListPartitionReassignmentsTopics:
+    """In `ListPartitionReassignmentsRequest.topics`, version 0."""
+
     name: str = ""
     partition_indexes: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -47,6 +49,8 @@ class ListPartitionReassignmentsTopics:
 
 @dataclass(slots=True)
 class ListPartitionReassignmentsRequest:
+    """Request of API 46, version 0."""
+
     timeout_ms: int = 60000
     topics: list[ListPartitionReassignmentsTopics] | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -114,6 +118,8 @@ class ListPartitionReassignmentsRequest:
 
 @dataclass(slots=True)
 class OngoingPartitionReassignment:
+    """In `OngoingTopicReassignment.partitions`, version 0."""
+
     partition_index: int = 0
     replicas: list[int] = field(default_factory=list)
     adding_replicas: list[int] = field(default_factory=list)
@@ -123,6 +129,8 @@ class OngoingPartitionReassignment:
 
 @dataclass(slots=True)
 class OngoingTopicReassignment:
+    """In `ListPartitionReassignmentsResponse.topics`, version 0."""
+
     name: str = ""
     partitions: list[OngoingPartitionReassignment] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -130,6 +138,8 @@ class OngoingTopicReassignment:
 
 @dataclass(slots=True)
 class ListPartitionReassignmentsResponse:
+    """Response of API 46, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

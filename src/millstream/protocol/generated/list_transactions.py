@@ -42,6 +42,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ListTransactionsRequest:
+    """Request of API 66, versions 0-2."""
+
     state_filters: list[str] = field(default_factory=list)
     producer_id_filters: list[int] = field(default_factory=list)
     duration_filter: int = -1  # 1+
@@ -152,6 +154,8 @@ class ListTransactionsRequest:
 
 @dataclass(slots=True)
 class TransactionState:
+    """In `ListTransactionsResponse.transaction_states`, versions 0-2."""
+
     transactional_id: str = ""
     producer_id: int = 0
     transaction_state: str = ""
@@ -160,6 +164,8 @@ class TransactionState:
 
 @dataclass(slots=True)
 class ListTransactionsResponse:
+    """Response of API 66, versions 0-2."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     unknown_state_filters: list[str] = field(default_factory=list)

@@ -69,6 +69,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class MetadataRequestTopic:
+    """In `MetadataRequest.topics`, versions 0-13."""
+
     topic_id: Uuid = ZERO_UUID  # 10+
     name: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -76,6 +78,8 @@ class MetadataRequestTopic:
 
 @dataclass(slots=True)
 class MetadataRequest:
+    """Request of API 3, versions 0-13."""
+
     topics: list[MetadataRequestTopic] | None = field(default_factory=list)
     allow_auto_topic_creation: bool = True  # 4+
     include_cluster_authorized_operations: bool = False  # 8-10
@@ -234,6 +238,8 @@ class MetadataRequest:
 
 @dataclass(slots=True)
 class MetadataResponseBroker:
+    """In `MetadataResponse.brokers`, versions 0-13."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -243,6 +249,8 @@ class MetadataResponseBroker:
 
 @dataclass(slots=True)
 class MetadataResponsePartition:
+    """In `MetadataResponseTopic.partitions`, versions 0-13."""
+
     error_code: int = 0
     partition_index: int = 0
     leader_id: int = 0
@@ -255,6 +263,8 @@ class MetadataResponsePartition:
 
 @dataclass(slots=True)
 class MetadataResponseTopic:
+    """In `MetadataResponse.topics`, versions 0-13."""
+
     error_code: int = 0
     name: str | None = ""
     topic_id: Uuid = ZERO_UUID  # 10+
@@ -266,6 +276,8 @@ class MetadataResponseTopic:
 
 @dataclass(slots=True)
 class MetadataResponse:
+    """Response of API 3, versions 0-13."""
+
     throttle_time_ms: int = 0  # 3+
     brokers: list[MetadataResponseBroker] = field(default_factory=list)
     cluster_id: str | None = None  # 2+

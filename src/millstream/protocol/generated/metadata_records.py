@@ -105,6 +105,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class BrokerEndpoint:
+    """In `RegisterBrokerRecord.end_points`, versions 0-4."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -114,6 +116,8 @@ class BrokerEndpoint:
 
 @dataclass(slots=True)
 class BrokerFeature:
+    """In `RegisterBrokerRecord.features`, versions 0-4."""
+
     name: str = ""
     min_supported_version: int = 0
     max_supported_version: int = 0
@@ -122,6 +126,8 @@ class BrokerFeature:
 
 @dataclass(slots=True)
 class RegisterBrokerRecord:
+    """Metadata of type 0, versions 0-4."""
+
     broker_id: int = 0
     is_migrating_zk_broker: bool = False  # 2+
     incarnation_id: Uuid = ZERO_UUID
@@ -301,6 +307,8 @@ class RegisterBrokerRecord:
 
 @dataclass(slots=True)
 class UnregisterBrokerRecord:
+    """Metadata of type 1, version 0."""
+
     broker_id: int = 0
     broker_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -345,6 +353,8 @@ class UnregisterBrokerRecord:
 
 @dataclass(slots=True)
 class TopicRecord:
+    """Metadata of type 2, version 0."""
+
     name: str = ""
     topic_id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -404,6 +414,8 @@ class TopicRecord:
 
 @dataclass(slots=True)
 class PartitionRecord:
+    """Metadata of type 3, versions 0-2."""
+
     partition_id: int = -1
     topic_id: Uuid = ZERO_UUID
     replicas: list[int] = field(default_factory=list)
@@ -537,6 +549,8 @@ class PartitionRecord:
 
 @dataclass(slots=True)
 class ConfigRecord:
+    """Metadata of type 4, version 0."""
+
     resource_type: int = 0
     resource_name: str = ""
     name: str = ""
@@ -627,6 +641,8 @@ class ConfigRecord:
 
 @dataclass(slots=True)
 class PartitionChangeRecord:
+    """Metadata of type 5, versions 0-2."""
+
     partition_id: int = -1
     topic_id: Uuid = ZERO_UUID
     isr: list[int] | None = None  # tag 0
@@ -702,6 +718,8 @@ class PartitionChangeRecord:
 
 @dataclass(slots=True)
 class FenceBrokerRecord:
+    """Metadata of type 7, version 0."""
+
     id: int = 0
     epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -746,6 +764,8 @@ class FenceBrokerRecord:
 
 @dataclass(slots=True)
 class UnfenceBrokerRecord:
+    """Metadata of type 8, version 0."""
+
     id: int = 0
     epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -790,6 +810,8 @@ class UnfenceBrokerRecord:
 
 @dataclass(slots=True)
 class RemoveTopicRecord:
+    """Metadata of type 9, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -835,6 +857,8 @@ class RemoveTopicRecord:
 
 @dataclass(slots=True)
 class DelegationTokenRecord:
+    """Metadata of type 10, version 0."""
+
     owner: str = ""
     requester: str = ""
     renewers: list[str] = field(default_factory=list)
@@ -946,6 +970,8 @@ class DelegationTokenRecord:
 
 @dataclass(slots=True)
 class UserScramCredentialRecord:
+    """Metadata of type 11, version 0."""
+
     name: str = ""
     mechanism: int = 0
     salt: bytes = b""
@@ -1057,6 +1083,8 @@ class UserScramCredentialRecord:
 
 @dataclass(slots=True)
 class FeatureLevelRecord:
+    """Metadata of type 12, version 0."""
+
     name: str = ""
     feature_level: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1114,6 +1142,8 @@ class FeatureLevelRecord:
 
 @dataclass(slots=True)
 class EntityData:
+    """In `ClientQuotaRecord.entity`, version 0."""
+
     entity_type: str = ""
     entity_name: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1121,6 +1151,8 @@ class EntityData:
 
 @dataclass(slots=True)
 class ClientQuotaRecord:
+    """Metadata of type 14, version 0."""
+
     entity: list[EntityData] = field(default_factory=list)
     key: str = ""
     value: float = 0.0
@@ -1195,6 +1227,8 @@ class ClientQuotaRecord:
 
 @dataclass(slots=True)
 class ProducerIdsRecord:
+    """Metadata of type 15, version 0."""
+
     broker_id: int = 0
     broker_epoch: int = -1
     next_producer_id: int = 0
@@ -1247,6 +1281,8 @@ class ProducerIdsRecord:
 
 @dataclass(slots=True)
 class BrokerRegistrationChangeRecord:
+    """Metadata of type 17, versions 0-3."""
+
     broker_id: int = 0
     broker_epoch: int = 0
     fenced: int = 0  # tag 0
@@ -1305,6 +1341,8 @@ class BrokerRegistrationChangeRecord:
 
 @dataclass(slots=True)
 class AccessControlEntryRecord:
+    """Metadata of type 18, version 0."""
+
     id: Uuid = ZERO_UUID
     resource_type: int = 0
     resource_name: str = ""
@@ -1400,6 +1438,8 @@ class AccessControlEntryRecord:
 
 @dataclass(slots=True)
 class RemoveAccessControlEntryRecord:
+    """Metadata of type 19, version 0."""
+
     id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1445,6 +1485,8 @@ class RemoveAccessControlEntryRecord:
 
 @dataclass(slots=True)
 class NoOpRecord:
+    """Metadata of type 20, version 0."""
+
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 20
@@ -1486,6 +1528,8 @@ class NoOpRecord:
 
 @dataclass(slots=True)
 class ZkMigrationStateRecord:
+    """Metadata of type 21, version 0."""
+
     zk_migration_state: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1529,6 +1573,8 @@ class ZkMigrationStateRecord:
 
 @dataclass(slots=True)
 class RemoveUserScramCredentialRecord:
+    """Metadata of type 22, version 0."""
+
     name: str = ""
     mechanism: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -1586,6 +1632,8 @@ class RemoveUserScramCredentialRecord:
 
 @dataclass(slots=True)
 class BeginTransactionRecord:
+    """Metadata of type 23, version 0."""
+
     name: str | None = None  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1629,6 +1677,8 @@ class BeginTransactionRecord:
 
 @dataclass(slots=True)
 class EndTransactionRecord:
+    """Metadata of type 24, version 0."""
+
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
     KEY: ClassVar[int] = 24
@@ -1670,6 +1720,8 @@ class EndTransactionRecord:
 
 @dataclass(slots=True)
 class AbortTransactionRecord:
+    """Metadata of type 25, version 0."""
+
     reason: str | None = None  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1713,6 +1765,8 @@ class AbortTransactionRecord:
 
 @dataclass(slots=True)
 class RemoveDelegationTokenRecord:
+    """Metadata of type 26, version 0."""
+
     token_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -1768,6 +1822,8 @@ class RemoveDelegationTokenRecord:
 
 @dataclass(slots=True)
 class ControllerEndpoint:
+    """In `RegisterControllerRecord.end_points`, version 0."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -1777,6 +1833,8 @@ class ControllerEndpoint:
 
 @dataclass(slots=True)
 class ControllerFeature:
+    """In `RegisterControllerRecord.features`, version 0."""
+
     name: str = ""
     min_supported_version: int = 0
     max_supported_version: int = 0
@@ -1785,6 +1843,8 @@ class ControllerFeature:
 
 @dataclass(slots=True)
 class RegisterControllerRecord:
+    """Metadata of type 27, version 0."""
+
     controller_id: int = 0
     incarnation_id: Uuid = ZERO_UUID
     zk_migration_ready: bool = False
@@ -1874,6 +1934,8 @@ class RegisterControllerRecord:
 
 @dataclass(slots=True)
 class ClearElrRecord:
+    """Metadata of type 28, version 0."""
+
     topic_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 

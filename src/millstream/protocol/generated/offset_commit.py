@@ -52,6 +52,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class OffsetCommitRequestPartition:
+    """In `OffsetCommitRequestTopic.partitions`, versions 2-10."""
+
     partition_index: int = 0
     committed_offset: int = 0
     committed_leader_epoch: int = -1  # 6+
@@ -61,6 +63,8 @@ class OffsetCommitRequestPartition:
 
 @dataclass(slots=True)
 class OffsetCommitRequestTopic:
+    """In `OffsetCommitRequest.topics`, versions 2-10."""
+
     name: str = ""  # 2-9
     topic_id: Uuid = ZERO_UUID  # 10
     partitions: list[OffsetCommitRequestPartition] = field(default_factory=list)
@@ -69,6 +73,8 @@ class OffsetCommitRequestTopic:
 
 @dataclass(slots=True)
 class OffsetCommitRequest:
+    """Request of API 8, versions 2-10."""
+
     group_id: str = ""
     generation_id_or_member_epoch: int = -1
     member_id: str = ""
@@ -236,6 +242,8 @@ class OffsetCommitRequest:
 
 @dataclass(slots=True)
 class OffsetCommitResponsePartition:
+    """In `OffsetCommitResponseTopic.partitions`, versions 2-10."""
+
     partition_index: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -243,6 +251,8 @@ class OffsetCommitResponsePartition:
 
 @dataclass(slots=True)
 class OffsetCommitResponseTopic:
+    """In `OffsetCommitResponse.topics`, versions 2-10."""
+
     name: str = ""  # 2-9
     topic_id: Uuid = ZERO_UUID  # 10
     partitions: list[OffsetCommitResponsePartition] = field(default_factory=list)
@@ -251,6 +261,8 @@ class OffsetCommitResponseTopic:
 
 @dataclass(slots=True)
 class OffsetCommitResponse:
+    """Response of API 8, versions 2-10."""
+
     throttle_time_ms: int = 0  # 3+
     topics: list[OffsetCommitResponseTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -30,12 +30,16 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class OffsetDeleteRequestPartition:
+    """In `OffsetDeleteRequestTopic.partitions`, version 0."""
+
     partition_index: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class OffsetDeleteRequestTopic:
+    """In `OffsetDeleteRequest.topics`, version 0."""
+
     name: str = ""
     partitions: list[OffsetDeleteRequestPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -43,6 +47,8 @@ class OffsetDeleteRequestTopic:
 
 @dataclass(slots=True)
 class OffsetDeleteRequest:
+    """Request of API 47, version 0."""
+
     group_id: str = ""
     topics: list[OffsetDeleteRequestTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -98,6 +104,8 @@ class OffsetDeleteRequest:
 
 @dataclass(slots=True)
 class OffsetDeleteResponsePartition:
+    """In `OffsetDeleteResponseTopic.partitions`, version 0."""
+
     partition_index: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -105,6 +113,8 @@ class OffsetDeleteResponsePartition:
 
 @dataclass(slots=True)
 class OffsetDeleteResponseTopic:
+    """In `OffsetDeleteResponse.topics`, version 0."""
+
     name: str = ""
     partitions: list[OffsetDeleteResponsePartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -112,6 +122,8 @@ class OffsetDeleteResponseTopic:
 
 @dataclass(slots=True)
 class OffsetDeleteResponse:
+    """Response of API 47, version 0."""
+
     error_code: int = 0
     throttle_time_ms: int = 0
     topics: list[OffsetDeleteResponseTopic] = field(default_factory=list)

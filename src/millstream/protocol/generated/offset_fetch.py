@@ -58,6 +58,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class OffsetFetchRequestTopic:
+    """In `OffsetFetchRequest.topics`, versions 1-7."""
+
     name: str = ""
     partition_indexes: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -65,6 +67,8 @@ class OffsetFetchRequestTopic:
 
 @dataclass(slots=True)
 class OffsetFetchRequestTopics:
+    """In `OffsetFetchRequestGroup.topics`, versions 8-10."""
+
     name: str = ""  # 8-9
     topic_id: Uuid = ZERO_UUID  # 10
     partition_indexes: list[int] = field(default_factory=list)
@@ -73,6 +77,8 @@ class OffsetFetchRequestTopics:
 
 @dataclass(slots=True)
 class OffsetFetchRequestGroup:
+    """In `OffsetFetchRequest.groups`, versions 8-10."""
+
     group_id: str = ""
     member_id: str | None = None  # 9+
     member_epoch: int = -1  # 9+
@@ -82,6 +88,8 @@ class OffsetFetchRequestGroup:
 
 @dataclass(slots=True)
 class OffsetFetchRequest:
+    """Request of API 9, versions 1-10."""
+
     group_id: str = ""  # 1-7
     topics: list[OffsetFetchRequestTopic] | None = field(default_factory=list)  # 1-7
     groups: list[OffsetFetchRequestGroup] = field(default_factory=list)  # 8+
@@ -245,6 +253,8 @@ class OffsetFetchRequest:
 
 @dataclass(slots=True)
 class OffsetFetchResponsePartition:
+    """In `OffsetFetchResponseTopic.partitions`, versions 1-7."""
+
     partition_index: int = 0
     committed_offset: int = 0
     committed_leader_epoch: int = -1  # 5+
@@ -255,6 +265,8 @@ class OffsetFetchResponsePartition:
 
 @dataclass(slots=True)
 class OffsetFetchResponseTopic:
+    """In `OffsetFetchResponse.topics`, versions 1-7."""
+
     name: str = ""
     partitions: list[OffsetFetchResponsePartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -262,6 +274,8 @@ class OffsetFetchResponseTopic:
 
 @dataclass(slots=True)
 class OffsetFetchResponsePartitions:
+    """In `OffsetFetchResponseTopics.partitions`, versions 8-10."""
+
     partition_index: int = 0
     committed_offset: int = 0
     committed_leader_epoch: int = -1
@@ -272,6 +286,8 @@ class OffsetFetchResponsePartitions:
 
 @dataclass(slots=True)
 class OffsetFetchResponseTopics:
+    """In `OffsetFetchResponseGroup.topics`, versions 8-10."""
+
     name: str = ""  # 8-9
     topic_id: Uuid = ZERO_UUID  # 10
     partitions: list[OffsetFetchResponsePartitions] = field(default_factory=list)
@@ -280,6 +296,8 @@ class OffsetFetchResponseTopics:
 
 @dataclass(slots=True)
 class OffsetFetchResponseGroup:
+    """In `OffsetFetchResponse.groups`, versions 8-10."""
+
     group_id: str = ""
     topics: list[OffsetFetchResponseTopics] = field(default_factory=list)
     error_code: int = 0
@@ -288,6 +306,8 @@ class OffsetFetchResponseGroup:
 
 @dataclass(slots=True)
 class OffsetFetchResponse:
+    """Response of API 9, versions 1-10."""
+
     throttle_time_ms: int = 0  # 3+
     topics: list[OffsetFetchResponseTopic] = field(default_factory=list)  # 1-7
     error_code: int = 0  # 2-7

@@ -43,6 +43,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class OffsetForLeaderPartition:
+    """In `OffsetForLeaderTopic.partitions`, versions 2-4."""
+
     partition: int = 0
     current_leader_epoch: int = -1
     leader_epoch: int = 0
@@ -51,6 +53,8 @@ class OffsetForLeaderPartition:
 
 @dataclass(slots=True)
 class OffsetForLeaderTopic:
+    """In `OffsetForLeaderEpochRequest.topics`, versions 2-4."""
+
     topic: str = ""
     partitions: list[OffsetForLeaderPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -58,6 +62,8 @@ class OffsetForLeaderTopic:
 
 @dataclass(slots=True)
 class OffsetForLeaderEpochRequest:
+    """Request of API 23, versions 2-4."""
+
     replica_id: int = -2  # 3+
     topics: list[OffsetForLeaderTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -137,6 +143,8 @@ class OffsetForLeaderEpochRequest:
 
 @dataclass(slots=True)
 class EpochEndOffset:
+    """In `OffsetForLeaderTopicResult.partitions`, versions 2-4."""
+
     error_code: int = 0
     partition: int = 0
     leader_epoch: int = -1
@@ -146,6 +154,8 @@ class EpochEndOffset:
 
 @dataclass(slots=True)
 class OffsetForLeaderTopicResult:
+    """In `OffsetForLeaderEpochResponse.topics`, versions 2-4."""
+
     topic: str = ""
     partitions: list[EpochEndOffset] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -153,6 +163,8 @@ class OffsetForLeaderTopicResult:
 
 @dataclass(slots=True)
 class OffsetForLeaderEpochResponse:
+    """Response of API 23, versions 2-4."""
+
     throttle_time_ms: int = 0
     topics: list[OffsetForLeaderTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

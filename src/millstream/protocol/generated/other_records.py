@@ -57,6 +57,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class DefaultPrincipalData:
+    """Other, version 0."""
+
     type: str = ""
     name: str = ""
     token_authenticated: bool = False
@@ -127,6 +129,8 @@ class DefaultPrincipalData:
 
 @dataclass(slots=True)
 class ProducerEntry:
+    """In `ProducerSnapshot.producer_entries`, version 1."""
+
     producer_id: int = 0
     epoch: int = 0
     last_sequence: int = 0
@@ -140,6 +144,8 @@ class ProducerEntry:
 
 @dataclass(slots=True)
 class ProducerSnapshot:
+    """Other, version 1."""
+
     crc: int = 0
     producer_entries: list[ProducerEntry] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -184,12 +190,16 @@ class ProducerSnapshot:
 
 @dataclass(slots=True)
 class Voter:
+    """In `QuorumStateData.current_voters`, version 0."""
+
     voter_id: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class QuorumStateData:
+    """Other, versions 0-1."""
+
     cluster_id: str = ""  # 0
     leader_id: int = -1
     leader_epoch: int = -1
@@ -321,6 +331,8 @@ class QuorumStateData:
 
 @dataclass(slots=True)
 class TaskId:
+    """In `SubscriptionInfoData.prev_tasks` and elsewhere, versions 1-6."""
+
     topic_group_id: int = 0
     partition: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -328,6 +340,8 @@ class TaskId:
 
 @dataclass(slots=True)
 class PartitionToOffsetSum:
+    """In `TaskOffsetSum.partition_to_offset_sum`, versions 7-9."""
+
     partition: int = 0
     offset_sum: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -335,6 +349,8 @@ class PartitionToOffsetSum:
 
 @dataclass(slots=True)
 class TaskOffsetSum:
+    """In `SubscriptionInfoData.task_offset_sums`, versions 7-11."""
+
     topic_group_id: int = 0
     partition: int = 0  # 10+
     offset_sum: int = 0  # 10+
@@ -345,6 +361,8 @@ class TaskOffsetSum:
 
 @dataclass(slots=True)
 class ClientTag:
+    """In `SubscriptionInfoData.client_tags`, version 11."""
+
     key: bytes = b""
     value: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -352,6 +370,8 @@ class ClientTag:
 
 @dataclass(slots=True)
 class SubscriptionInfoData:
+    """Other, versions 1-11."""
+
     version: int = 0
     latest_supported_version: int = -1  # 3+
     process_id: Uuid = ZERO_UUID

@@ -64,6 +64,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class PartitionProduceData:
+    """In `TopicProduceData.partition_data`, versions 3-13."""
+
     index: int = 0
     records: Records | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -71,6 +73,8 @@ class PartitionProduceData:
 
 @dataclass(slots=True)
 class TopicProduceData:
+    """In `ProduceRequest.topic_data`, versions 3-13."""
+
     name: str = ""  # 3-12
     topic_id: Uuid = ZERO_UUID  # 13
     partition_data: list[PartitionProduceData] = field(default_factory=list)
@@ -79,6 +83,8 @@ class TopicProduceData:
 
 @dataclass(slots=True)
 class ProduceRequest:
+    """Request of API 0, versions 3-13."""
+
     transactional_id: str | None = None
     acks: int = 0
     timeout_ms: int = 0
@@ -183,6 +189,8 @@ class ProduceRequest:
 
 @dataclass(slots=True)
 class BatchIndexAndErrorMessage:
+    """In `PartitionProduceResponse.record_errors`, versions 8-13."""
+
     batch_index: int = 0
     batch_index_error_message: str | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -190,6 +198,8 @@ class BatchIndexAndErrorMessage:
 
 @dataclass(frozen=True, slots=True)
 class LeaderIdAndEpoch:
+    """In `PartitionProduceResponse.current_leader`, versions 10-13."""
+
     leader_id: int = -1
     leader_epoch: int = -1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -200,6 +210,8 @@ _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 @dataclass(slots=True)
 class PartitionProduceResponse:
+    """In `TopicProduceResponse.partition_responses`, versions 3-13."""
+
     index: int = 0
     error_code: int = 0
     base_offset: int = 0
@@ -213,6 +225,8 @@ class PartitionProduceResponse:
 
 @dataclass(slots=True)
 class TopicProduceResponse:
+    """In `ProduceResponse.responses`, versions 3-13."""
+
     name: str = ""  # 3-12
     topic_id: Uuid = ZERO_UUID  # 13
     partition_responses: list[PartitionProduceResponse] = field(default_factory=list)
@@ -221,6 +235,8 @@ class TopicProduceResponse:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `ProduceResponse.node_endpoints`, versions 10-13."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -230,6 +246,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class ProduceResponse:
+    """Response of API 0, versions 3-13."""
+
     responses: list[TopicProduceResponse] = field(default_factory=list)
     throttle_time_ms: int = 0
     node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 10+, tag 0

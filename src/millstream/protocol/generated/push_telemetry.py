@@ -25,6 +25,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class PushTelemetryRequest:
+    """Request of API 72, version 0."""
+
     client_instance_id: Uuid = ZERO_UUID
     subscription_id: int = 0
     terminating: bool = False
@@ -108,6 +110,8 @@ class PushTelemetryRequest:
 
 @dataclass(slots=True)
 class PushTelemetryResponse:
+    """Response of API 72, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

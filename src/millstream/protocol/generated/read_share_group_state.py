@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `ReadStateData.partitions`, version 0."""
+
     partition: int = 0
     leader_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -54,6 +56,8 @@ class PartitionData:
 
 @dataclass(slots=True)
 class ReadStateData:
+    """In `ReadShareGroupStateRequest.topics`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -61,6 +65,8 @@ class ReadStateData:
 
 @dataclass(slots=True)
 class ReadShareGroupStateRequest:
+    """Request of API 84, version 0."""
+
     group_id: str = ""
     topics: list[ReadStateData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -132,6 +138,8 @@ class ReadShareGroupStateRequest:
 
 @dataclass(slots=True)
 class StateBatch:
+    """In `PartitionResult.state_batches`, version 0."""
+
     first_offset: int = 0
     last_offset: int = 0
     delivery_state: int = 0
@@ -141,6 +149,8 @@ class StateBatch:
 
 @dataclass(slots=True)
 class PartitionResult:
+    """In `ReadStateResult.partitions`, version 0."""
+
     partition: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -152,6 +162,8 @@ class PartitionResult:
 
 @dataclass(slots=True)
 class ReadStateResult:
+    """In `ReadShareGroupStateResponse.results`, version 0."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -159,6 +171,8 @@ class ReadStateResult:
 
 @dataclass(slots=True)
 class ReadShareGroupStateResponse:
+    """Response of API 84, version 0."""
+
     results: list[ReadStateResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 

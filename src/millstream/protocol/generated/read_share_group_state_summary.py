@@ -48,6 +48,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `ReadStateSummaryData.partitions`, versions 0-1."""
+
     partition: int = 0
     leader_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -55,6 +57,8 @@ class PartitionData:
 
 @dataclass(slots=True)
 class ReadStateSummaryData:
+    """In `ReadShareGroupStateSummaryRequest.topics`, versions 0-1."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -62,6 +66,8 @@ class ReadStateSummaryData:
 
 @dataclass(slots=True)
 class ReadShareGroupStateSummaryRequest:
+    """Request of API 87, versions 0-1."""
+
     group_id: str = ""
     topics: list[ReadStateSummaryData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -133,6 +139,8 @@ class ReadShareGroupStateSummaryRequest:
 
 @dataclass(slots=True)
 class PartitionResult:
+    """In `ReadStateSummaryResult.partitions`, versions 0-1."""
+
     partition: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -145,6 +153,8 @@ class PartitionResult:
 
 @dataclass(slots=True)
 class ReadStateSummaryResult:
+    """In `ReadShareGroupStateSummaryResponse.results`, versions 0-1."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -152,6 +162,8 @@ class ReadStateSummaryResult:
 
 @dataclass(slots=True)
 class ReadShareGroupStateSummaryResponse:
+    """Response of API 87, versions 0-1."""
+
     results: list[ReadStateSummaryResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 

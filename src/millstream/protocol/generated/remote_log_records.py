@@ -63,6 +63,8 @@ _new: Final = object.__new__
 
 @dataclass(frozen=True, slots=True)
 class TopicIdPartitionEntry:
+    """In `RemoteLogSegmentIdEntry.topic_id_partition`, version 0."""
+
     name: str = ""
     id: Uuid = ZERO_UUID
     partition: int = 0
@@ -74,6 +76,8 @@ _NO_TOPIC_ID_PARTITION_ENTRY: Final = TopicIdPartitionEntry()
 
 @dataclass(frozen=True, slots=True)
 class RemoteLogSegmentIdEntry:
+    """In `RemoteLogSegmentMetadataRecord.remote_log_segment_id`, version 0."""
+
     topic_id_partition: TopicIdPartitionEntry = _NO_TOPIC_ID_PARTITION_ENTRY
     id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -84,6 +88,8 @@ _NO_REMOTE_LOG_SEGMENT_ID_ENTRY: Final = RemoteLogSegmentIdEntry()
 
 @dataclass(slots=True)
 class SegmentLeaderEpochEntry:
+    """In `RemoteLogSegmentMetadataRecord.segment_leader_epochs`, version 0."""
+
     leader_epoch: int = 0
     offset: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -91,6 +97,8 @@ class SegmentLeaderEpochEntry:
 
 @dataclass(slots=True)
 class RemoteLogSegmentMetadataRecord:
+    """Remote log of type 0, version 0."""
+
     remote_log_segment_id: RemoteLogSegmentIdEntry = _NO_REMOTE_LOG_SEGMENT_ID_ENTRY
     start_offset: int = 0
     end_offset: int = 0
@@ -207,6 +215,8 @@ class RemoteLogSegmentMetadataRecord:
 
 @dataclass(slots=True)
 class RemoteLogSegmentMetadataUpdateRecord:
+    """Remote log of type 1, version 0."""
+
     remote_log_segment_id: RemoteLogSegmentIdEntry = _NO_REMOTE_LOG_SEGMENT_ID_ENTRY
     broker_id: int = 0
     event_timestamp_ms: int = 0
@@ -283,6 +293,8 @@ class RemoteLogSegmentMetadataUpdateRecord:
 
 @dataclass(slots=True)
 class RemotePartitionDeleteMetadataRecord:
+    """Remote log of type 2, version 0."""
+
     topic_id_partition: TopicIdPartitionEntry = _NO_TOPIC_ID_PARTITION_ENTRY
     broker_id: int = 0
     event_timestamp_ms: int = 0
@@ -340,6 +352,8 @@ class RemotePartitionDeleteMetadataRecord:
 
 @dataclass(slots=True)
 class RemoteLogSegmentMetadataSnapshotRecord:
+    """Remote log of type 3, version 0."""
+
     segment_id: Uuid = ZERO_UUID
     start_offset: int = 0
     end_offset: int = 0

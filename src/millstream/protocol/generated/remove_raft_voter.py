@@ -35,6 +35,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class RemoveRaftVoterRequest:
+    """Request of API 81, version 0."""
+
     cluster_id: str | None = ""
     voter_id: int = 0
     voter_directory_id: Uuid = ZERO_UUID
@@ -103,6 +105,8 @@ class RemoveRaftVoterRequest:
 
 @dataclass(slots=True)
 class RemoveRaftVoterResponse:
+    """Response of API 81, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

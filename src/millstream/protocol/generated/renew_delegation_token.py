@@ -26,6 +26,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class RenewDelegationTokenRequest:
+    """Request of API 39, versions 1-2."""
+
     hmac: bytes = b""
     renew_period_ms: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -103,6 +105,8 @@ class RenewDelegationTokenRequest:
 
 @dataclass(slots=True)
 class RenewDelegationTokenResponse:
+    """Response of API 39, versions 1-2."""
+
     error_code: int = 0
     expiry_timestamp_ms: int = 0
     throttle_time_ms: int = 0

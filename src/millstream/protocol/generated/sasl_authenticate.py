@@ -39,6 +39,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class SaslAuthenticateRequest:
+    """Request of API 36, versions 0-2."""
+
     auth_bytes: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -110,6 +112,8 @@ class SaslAuthenticateRequest:
 
 @dataclass(slots=True)
 class SaslAuthenticateResponse:
+    """Response of API 36, versions 0-2."""
+
     error_code: int = 0
     error_message: str | None = ""
     auth_bytes: bytes = b""

@@ -21,6 +21,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class SaslHandshakeRequest:
+    """Request of API 17, versions 0-1."""
+
     mechanism: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -67,6 +69,8 @@ class SaslHandshakeRequest:
 
 @dataclass(slots=True)
 class SaslHandshakeResponse:
+    """Response of API 17, versions 0-1."""
+
     error_code: int = 0
     mechanisms: list[str] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

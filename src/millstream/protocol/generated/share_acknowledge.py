@@ -51,6 +51,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AcknowledgementBatch:
+    """In `AcknowledgePartition.acknowledgement_batches`, versions 1-2."""
+
     first_offset: int = 0
     last_offset: int = 0
     acknowledge_types: list[int] = field(default_factory=list)
@@ -59,6 +61,8 @@ class AcknowledgementBatch:
 
 @dataclass(slots=True)
 class AcknowledgePartition:
+    """In `AcknowledgeTopic.partitions`, versions 1-2."""
+
     partition_index: int = 0
     acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -66,6 +70,8 @@ class AcknowledgePartition:
 
 @dataclass(slots=True)
 class AcknowledgeTopic:
+    """In `ShareAcknowledgeRequest.topics`, versions 1-2."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[AcknowledgePartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -73,6 +79,8 @@ class AcknowledgeTopic:
 
 @dataclass(slots=True)
 class ShareAcknowledgeRequest:
+    """Request of API 79, versions 1-2."""
+
     group_id: str | None = None
     member_id: str | None = ""
     share_session_epoch: int = 0
@@ -193,6 +201,8 @@ class ShareAcknowledgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class LeaderIdAndEpoch:
+    """In `PartitionData.current_leader`, versions 1-2."""
+
     leader_id: int = 0
     leader_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -203,6 +213,8 @@ _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `ShareAcknowledgeTopicResponse.partitions`, versions 1-2."""
+
     partition_index: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -212,6 +224,8 @@ class PartitionData:
 
 @dataclass(slots=True)
 class ShareAcknowledgeTopicResponse:
+    """In `ShareAcknowledgeResponse.responses`, versions 1-2."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -219,6 +233,8 @@ class ShareAcknowledgeTopicResponse:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `ShareAcknowledgeResponse.node_endpoints`, versions 1-2."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -228,6 +244,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class ShareAcknowledgeResponse:
+    """Response of API 79, versions 1-2."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

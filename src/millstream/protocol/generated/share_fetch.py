@@ -63,6 +63,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class AcknowledgementBatch:
+    """In `FetchPartition.acknowledgement_batches`, versions 1-2."""
+
     first_offset: int = 0
     last_offset: int = 0
     acknowledge_types: list[int] = field(default_factory=list)
@@ -71,6 +73,8 @@ class AcknowledgementBatch:
 
 @dataclass(slots=True)
 class FetchPartition:
+    """In `FetchTopic.partitions`, versions 1-2."""
+
     partition_index: int = 0
     acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -78,6 +82,8 @@ class FetchPartition:
 
 @dataclass(slots=True)
 class FetchTopic:
+    """In `ShareFetchRequest.topics`, versions 1-2."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[FetchPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -85,6 +91,8 @@ class FetchTopic:
 
 @dataclass(slots=True)
 class ForgottenTopic:
+    """In `ShareFetchRequest.forgotten_topics_data`, versions 1-2."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -92,6 +100,8 @@ class ForgottenTopic:
 
 @dataclass(slots=True)
 class ShareFetchRequest:
+    """Request of API 78, versions 1-2."""
+
     group_id: str | None = None
     member_id: str | None = ""
     share_session_epoch: int = 0
@@ -283,6 +293,8 @@ class ShareFetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class LeaderIdAndEpoch:
+    """In `PartitionData.current_leader`, versions 1-2."""
+
     leader_id: int = 0
     leader_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -293,6 +305,8 @@ _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 @dataclass(slots=True)
 class AcquiredRecords:
+    """In `PartitionData.acquired_records`, versions 1-2."""
+
     first_offset: int = 0
     last_offset: int = 0
     delivery_count: int = 0
@@ -301,6 +315,8 @@ class AcquiredRecords:
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `ShareFetchableTopicResponse.partitions`, versions 1-2."""
+
     partition_index: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -314,6 +330,8 @@ class PartitionData:
 
 @dataclass(slots=True)
 class ShareFetchableTopicResponse:
+    """In `ShareFetchResponse.responses`, versions 1-2."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -321,6 +339,8 @@ class ShareFetchableTopicResponse:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `ShareFetchResponse.node_endpoints`, versions 1-2."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -330,6 +350,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class ShareFetchResponse:
+    """Response of API 78, versions 1-2."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

@@ -52,6 +52,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ShareGroupDescribeRequest:
+    """Request of API 77, version 1."""
+
     group_ids: list[str] = field(default_factory=list)
     include_authorized_operations: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -109,6 +111,8 @@ class ShareGroupDescribeRequest:
 
 @dataclass(slots=True)
 class TopicPartitions:
+    """In `Assignment.topic_partitions`, version 1."""
+
     topic_id: Uuid = ZERO_UUID
     topic_name: str = ""
     partitions: list[int] = field(default_factory=list)
@@ -117,12 +121,16 @@ class TopicPartitions:
 
 @dataclass(slots=True)
 class Assignment:
+    """In `Member.assignment`, version 1."""
+
     topic_partitions: list[TopicPartitions] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class Member:
+    """In `DescribedGroup.members`, version 1."""
+
     member_id: str = ""
     rack_id: str | None = None
     member_epoch: int = 0
@@ -135,6 +143,8 @@ class Member:
 
 @dataclass(slots=True)
 class DescribedGroup:
+    """In `ShareGroupDescribeResponse.groups`, version 1."""
+
     error_code: int = 0
     error_message: str | None = None
     group_id: str = ""
@@ -149,6 +159,8 @@ class DescribedGroup:
 
 @dataclass(slots=True)
 class ShareGroupDescribeResponse:
+    """Response of API 77, version 1."""
+
     throttle_time_ms: int = 0
     groups: list[DescribedGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ShareGroupHeartbeatRequest:
+    """Request of API 76, version 1."""
+
     group_id: str = ""
     member_id: str = ""
     member_epoch: int = 0
@@ -158,6 +160,8 @@ class ShareGroupHeartbeatRequest:
 
 @dataclass(slots=True)
 class TopicPartitions:
+    """In `Assignment.topic_partitions`, version 1."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -165,12 +169,16 @@ class TopicPartitions:
 
 @dataclass(slots=True)
 class Assignment:
+    """In `ShareGroupHeartbeatResponse.assignment`, version 1."""
+
     topic_partitions: list[TopicPartitions] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
 
 @dataclass(slots=True)
 class ShareGroupHeartbeatResponse:
+    """Response of API 76, version 1."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

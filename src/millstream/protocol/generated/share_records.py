@@ -45,6 +45,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class ShareSnapshotKey:
+    """Share key of type 0, version 0."""
+
     group_id: str = ""
     topic_id: Uuid = ZERO_UUID
     partition: int = 0
@@ -98,6 +100,8 @@ class ShareSnapshotKey:
 
 @dataclass(slots=True)
 class StateBatch:
+    """In `ShareSnapshotValue.state_batches`, version 0."""
+
     first_offset: int = 0
     last_offset: int = 0
     delivery_state: int = 0
@@ -107,6 +111,8 @@ class StateBatch:
 
 @dataclass(slots=True)
 class ShareSnapshotValue:
+    """Share value of type 0, version 0."""
+
     snapshot_epoch: int = 0
     state_epoch: int = 0
     leader_epoch: int = 0
@@ -197,6 +203,8 @@ class ShareSnapshotValue:
 
 @dataclass(slots=True)
 class ShareUpdateKey:
+    """Share key of type 1, version 0."""
+
     group_id: str = ""
     topic_id: Uuid = ZERO_UUID
     partition: int = 0
@@ -250,6 +258,8 @@ class ShareUpdateKey:
 
 @dataclass(slots=True)
 class ShareUpdateValue:
+    """Share value of type 1, version 0."""
+
     snapshot_epoch: int = 0
     leader_epoch: int = 0
     start_offset: int = 0

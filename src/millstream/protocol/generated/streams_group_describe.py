@@ -56,6 +56,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class StreamsGroupDescribeRequest:
+    """Request of API 89, version 0."""
+
     group_ids: list[str] = field(default_factory=list)
     include_authorized_operations: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -113,6 +115,8 @@ class StreamsGroupDescribeRequest:
 
 @dataclass(slots=True)
 class KeyValue:
+    """In `TopicInfo.topic_configs` and elsewhere, version 0."""
+
     key: str = ""
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -120,6 +124,8 @@ class KeyValue:
 
 @dataclass(slots=True)
 class TopicInfo:
+    """In `Subtopology.state_changelog_topics` and elsewhere, version 0."""
+
     name: str = ""
     partitions: int = 0
     replication_factor: int = 0
@@ -129,6 +135,8 @@ class TopicInfo:
 
 @dataclass(slots=True)
 class Subtopology:
+    """In `Topology.subtopologies`, version 0."""
+
     subtopology_id: str = ""
     source_topics: list[str] = field(default_factory=list)
     repartition_sink_topics: list[str] = field(default_factory=list)
@@ -139,6 +147,8 @@ class Subtopology:
 
 @dataclass(slots=True)
 class Topology:
+    """In `DescribedGroup.topology`, version 0."""
+
     epoch: int = 0
     subtopologies: list[Subtopology] | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -146,6 +156,8 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
+    """In `Member.user_endpoint`, version 0."""
+
     host: str = ""
     port: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -156,6 +168,8 @@ _NO_ENDPOINT: Final = Endpoint()
 
 @dataclass(slots=True)
 class TaskOffset:
+    """In `Member.task_offsets` and elsewhere, version 0."""
+
     subtopology_id: str = ""
     partition: int = 0
     offset: int = 0
@@ -164,6 +178,8 @@ class TaskOffset:
 
 @dataclass(slots=True)
 class TaskIds:
+    """In `Assignment.active_tasks` and elsewhere, version 0."""
+
     subtopology_id: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -171,6 +187,8 @@ class TaskIds:
 
 @dataclass(slots=True)
 class Assignment:
+    """In `Member.assignment` and elsewhere, version 0."""
+
     active_tasks: list[TaskIds] = field(default_factory=list)
     standby_tasks: list[TaskIds] = field(default_factory=list)
     warmup_tasks: list[TaskIds] = field(default_factory=list)
@@ -179,6 +197,8 @@ class Assignment:
 
 @dataclass(slots=True)
 class Member:
+    """In `DescribedGroup.members`, version 0."""
+
     member_id: str = ""
     member_epoch: int = 0
     instance_id: str | None = None
@@ -199,6 +219,8 @@ class Member:
 
 @dataclass(slots=True)
 class DescribedGroup:
+    """In `StreamsGroupDescribeResponse.groups`, version 0."""
+
     error_code: int = 0
     error_message: str | None = None
     group_id: str = ""
@@ -213,6 +235,8 @@ class DescribedGroup:
 
 @dataclass(slots=True)
 class StreamsGroupDescribeResponse:
+    """Response of API 89, version 0."""
+
     throttle_time_ms: int = 0
     groups: list[DescribedGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

@@ -60,6 +60,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class KeyValue:
+    """In `StreamsGroupHeartbeatRequest.client_tags` and elsewhere, version 0."""
+
     key: str = ""
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -67,6 +69,8 @@ class KeyValue:
 
 @dataclass(slots=True)
 class TopicInfo:
+    """In `Subtopology.state_changelog_topics` and elsewhere, version 0."""
+
     name: str = ""
     partitions: int = 0
     replication_factor: int = 0
@@ -76,6 +80,8 @@ class TopicInfo:
 
 @dataclass(slots=True)
 class CopartitionGroup:
+    """In `Subtopology.copartition_groups`, version 0."""
+
     source_topics: list[int] = field(default_factory=list)
     source_topic_regex: list[int] = field(default_factory=list)
     repartition_source_topics: list[int] = field(default_factory=list)
@@ -84,6 +90,8 @@ class CopartitionGroup:
 
 @dataclass(slots=True)
 class Subtopology:
+    """In `Topology.subtopologies`, version 0."""
+
     subtopology_id: str = ""
     source_topics: list[str] = field(default_factory=list)
     source_topic_regex: list[str] = field(default_factory=list)
@@ -96,6 +104,8 @@ class Subtopology:
 
 @dataclass(slots=True)
 class Topology:
+    """In `StreamsGroupHeartbeatRequest.topology`, version 0."""
+
     epoch: int = 0
     subtopologies: list[Subtopology] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -103,6 +113,8 @@ class Topology:
 
 @dataclass(slots=True)
 class TaskIds:
+    """In `StreamsGroupHeartbeatRequest.active_tasks` and elsewhere, version 0."""
+
     subtopology_id: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -110,6 +122,8 @@ class TaskIds:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
+    """In `StreamsGroupHeartbeatRequest.user_endpoint`, version 0."""
+
     host: str = ""
     port: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -120,6 +134,8 @@ _NO_ENDPOINT: Final = Endpoint()
 
 @dataclass(slots=True)
 class TaskOffset:
+    """In `StreamsGroupHeartbeatRequest.task_offsets` and elsewhere, version 0."""
+
     subtopology_id: str = ""
     partition: int = 0
     offset: int = 0
@@ -128,6 +144,8 @@ class TaskOffset:
 
 @dataclass(slots=True)
 class StreamsGroupHeartbeatRequest:
+    """Request of API 88, version 0."""
+
     group_id: str = ""
     member_id: str = ""
     member_epoch: int = 0
@@ -422,6 +440,8 @@ class StreamsGroupHeartbeatRequest:
 
 @dataclass(slots=True)
 class Status:
+    """In `StreamsGroupHeartbeatResponse.status`, version 0."""
+
     status_code: int = 0
     status_detail: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -429,6 +449,8 @@ class Status:
 
 @dataclass(slots=True)
 class TopicPartition:
+    """In `EndpointToPartitions.active_partitions` and elsewhere, version 0."""
+
     topic: str = ""
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -436,6 +458,8 @@ class TopicPartition:
 
 @dataclass(slots=True)
 class EndpointToPartitions:
+    """In `StreamsGroupHeartbeatResponse.partitions_by_user_endpoint`, version 0."""
+
     user_endpoint: Endpoint = _NO_ENDPOINT
     active_partitions: list[TopicPartition] = field(default_factory=list)
     standby_partitions: list[TopicPartition] = field(default_factory=list)
@@ -444,6 +468,8 @@ class EndpointToPartitions:
 
 @dataclass(slots=True)
 class StreamsGroupHeartbeatResponse:
+    """Response of API 88, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None

@@ -41,6 +41,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class SyncGroupRequestAssignment:
+    """In `SyncGroupRequest.assignments`, versions 0-5."""
+
     member_id: str = ""
     assignment: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -48,6 +50,8 @@ class SyncGroupRequestAssignment:
 
 @dataclass(slots=True)
 class SyncGroupRequest:
+    """Request of API 14, versions 0-5."""
+
     group_id: str = ""
     generation_id: int = 0
     member_id: str = ""
@@ -255,6 +259,8 @@ class SyncGroupRequest:
 
 @dataclass(slots=True)
 class SyncGroupResponse:
+    """Response of API 14, versions 0-5."""
+
     throttle_time_ms: int = 0  # 1+
     error_code: int = 0
     protocol_type: str | None = None  # 5

@@ -56,6 +56,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class TransactionLogKey:
+    """Transaction key of type 0, version 0."""
+
     transactional_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -102,6 +104,8 @@ class TransactionLogKey:
 
 @dataclass(slots=True)
 class PartitionsSchema:
+    """In `TransactionLogValue.transaction_partitions`, versions 0-1."""
+
     topic: str = ""
     partition_ids: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -109,6 +113,8 @@ class PartitionsSchema:
 
 @dataclass(slots=True)
 class TransactionLogValue:
+    """Transaction value of type 0, versions 0-1."""
+
     producer_id: int = 0
     previous_producer_id: int = -1  # 1, tag 0
     next_producer_id: int = -1  # 1, tag 1

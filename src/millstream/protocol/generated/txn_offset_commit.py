@@ -50,6 +50,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class TxnOffsetCommitRequestPartition:
+    """In `TxnOffsetCommitRequestTopic.partitions`, versions 0-5."""
+
     partition_index: int = 0
     committed_offset: int = 0
     committed_leader_epoch: int = -1  # 2+
@@ -59,6 +61,8 @@ class TxnOffsetCommitRequestPartition:
 
 @dataclass(slots=True)
 class TxnOffsetCommitRequestTopic:
+    """In `TxnOffsetCommitRequest.topics`, versions 0-5."""
+
     name: str = ""
     partitions: list[TxnOffsetCommitRequestPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -66,6 +70,8 @@ class TxnOffsetCommitRequestTopic:
 
 @dataclass(slots=True)
 class TxnOffsetCommitRequest:
+    """Request of API 28, versions 0-5."""
+
     transactional_id: str = ""
     group_id: str = ""
     producer_id: int = 0
@@ -255,6 +261,8 @@ class TxnOffsetCommitRequest:
 
 @dataclass(slots=True)
 class TxnOffsetCommitResponsePartition:
+    """In `TxnOffsetCommitResponseTopic.partitions`, versions 0-5."""
+
     partition_index: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -262,6 +270,8 @@ class TxnOffsetCommitResponsePartition:
 
 @dataclass(slots=True)
 class TxnOffsetCommitResponseTopic:
+    """In `TxnOffsetCommitResponse.topics`, versions 0-5."""
+
     name: str = ""
     partitions: list[TxnOffsetCommitResponsePartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -269,6 +279,8 @@ class TxnOffsetCommitResponseTopic:
 
 @dataclass(slots=True)
 class TxnOffsetCommitResponse:
+    """Response of API 28, versions 0-5."""
+
     throttle_time_ms: int = 0
     topics: list[TxnOffsetCommitResponseTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()

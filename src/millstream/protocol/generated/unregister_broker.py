@@ -29,6 +29,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class UnregisterBrokerRequest:
+    """Request of API 64, version 0."""
+
     broker_id: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -72,6 +74,8 @@ class UnregisterBrokerRequest:
 
 @dataclass(slots=True)
 class UnregisterBrokerResponse:
+    """Response of API 64, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

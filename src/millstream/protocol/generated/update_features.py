@@ -49,6 +49,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class FeatureUpdateKey:
+    """In `UpdateFeaturesRequest.feature_updates`, versions 0-2."""
+
     feature: str = ""
     max_version_level: int = 0
     allow_downgrade: bool = False  # 0
@@ -58,6 +60,8 @@ class FeatureUpdateKey:
 
 @dataclass(slots=True)
 class UpdateFeaturesRequest:
+    """Request of API 57, versions 0-2."""
+
     timeout_ms: int = 60000
     feature_updates: list[FeatureUpdateKey] = field(default_factory=list)
     validate_only: bool = False  # 1+
@@ -133,6 +137,8 @@ class UpdateFeaturesRequest:
 
 @dataclass(slots=True)
 class UpdatableFeatureResult:
+    """In `UpdateFeaturesResponse.results`, versions 0-1."""
+
     feature: str = ""
     error_code: int = 0
     error_message: str | None = ""
@@ -141,6 +147,8 @@ class UpdatableFeatureResult:
 
 @dataclass(slots=True)
 class UpdateFeaturesResponse:
+    """Response of API 57, versions 0-2."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = ""

@@ -58,6 +58,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class Listener:
+    """In `UpdateRaftVoterRequest.listeners`, version 0."""
+
     name: str = ""
     host: str = ""
     port: int = 0
@@ -66,6 +68,8 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class KRaftVersionFeature:
+    """In `UpdateRaftVoterRequest.kraft_version_feature`, version 0."""
+
     min_supported_version: int = 0
     max_supported_version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -76,6 +80,8 @@ _NO_KRAFT_VERSION_FEATURE: Final = KRaftVersionFeature()
 
 @dataclass(slots=True)
 class UpdateRaftVoterRequest:
+    """Request of API 82, version 0."""
+
     cluster_id: str | None = ""
     current_leader_epoch: int = 0
     voter_id: int = 0
@@ -170,6 +176,8 @@ class UpdateRaftVoterRequest:
 
 @dataclass(frozen=True, slots=True)
 class CurrentLeader:
+    """In `UpdateRaftVoterResponse.current_leader`, version 0."""
+
     leader_id: int = -1
     leader_epoch: int = -1
     host: str = ""
@@ -182,6 +190,8 @@ _NO_CURRENT_LEADER: Final = CurrentLeader()
 
 @dataclass(slots=True)
 class UpdateRaftVoterResponse:
+    """Response of API 82, version 0."""
+
     throttle_time_ms: int = 0
     error_code: int = 0
     current_leader: CurrentLeader = _NO_CURRENT_LEADER  # tag 0

@@ -63,6 +63,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class VoteRequestPartitionData:
+    """In `VoteRequestTopicData.partitions`, versions 0-2."""
+
     partition_index: int = 0
     replica_epoch: int = 0
     replica_id: int = 0
@@ -76,6 +78,8 @@ class VoteRequestPartitionData:
 
 @dataclass(slots=True)
 class VoteRequestTopicData:
+    """In `VoteRequest.topics`, versions 0-2."""
+
     topic_name: str = ""
     partitions: list[VoteRequestPartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -83,6 +87,8 @@ class VoteRequestTopicData:
 
 @dataclass(slots=True)
 class VoteRequest:
+    """Request of API 52, versions 0-2."""
+
     cluster_id: str | None = None
     voter_id: int = -1  # 1+
     topics: list[VoteRequestTopicData] = field(default_factory=list)
@@ -176,6 +182,8 @@ class VoteRequest:
 
 @dataclass(slots=True)
 class VoteResponsePartitionData:
+    """In `VoteResponseTopicData.partitions`, versions 0-2."""
+
     partition_index: int = 0
     error_code: int = 0
     leader_id: int = 0
@@ -186,6 +194,8 @@ class VoteResponsePartitionData:
 
 @dataclass(slots=True)
 class VoteResponseTopicData:
+    """In `VoteResponse.topics`, versions 0-2."""
+
     topic_name: str = ""
     partitions: list[VoteResponsePartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -193,6 +203,8 @@ class VoteResponseTopicData:
 
 @dataclass(slots=True)
 class NodeEndpoint:
+    """In `VoteResponse.node_endpoints`, versions 1-2."""
+
     node_id: int = 0
     host: str = ""
     port: int = 0
@@ -201,6 +213,8 @@ class NodeEndpoint:
 
 @dataclass(slots=True)
 class VoteResponse:
+    """Response of API 52, versions 0-2."""
+
     error_code: int = 0
     topics: list[VoteResponseTopicData] = field(default_factory=list)
     node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1+, tag 0

@@ -46,6 +46,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class StateBatch:
+    """In `PartitionData.state_batches`, versions 0-1."""
+
     first_offset: int = 0
     last_offset: int = 0
     delivery_state: int = 0
@@ -55,6 +57,8 @@ class StateBatch:
 
 @dataclass(slots=True)
 class PartitionData:
+    """In `WriteStateData.partitions`, versions 0-1."""
+
     partition: int = 0
     state_epoch: int = 0
     leader_epoch: int = 0
@@ -66,6 +70,8 @@ class PartitionData:
 
 @dataclass(slots=True)
 class WriteStateData:
+    """In `WriteShareGroupStateRequest.topics`, versions 0-1."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -73,6 +79,8 @@ class WriteStateData:
 
 @dataclass(slots=True)
 class WriteShareGroupStateRequest:
+    """Request of API 85, versions 0-1."""
+
     group_id: str = ""
     topics: list[WriteStateData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -144,6 +152,8 @@ class WriteShareGroupStateRequest:
 
 @dataclass(slots=True)
 class PartitionResult:
+    """In `WriteStateResult.partitions`, versions 0-1."""
+
     partition: int = 0
     error_code: int = 0
     error_message: str | None = None
@@ -152,6 +162,8 @@ class PartitionResult:
 
 @dataclass(slots=True)
 class WriteStateResult:
+    """In `WriteShareGroupStateResponse.results`, versions 0-1."""
+
     topic_id: Uuid = ZERO_UUID
     partitions: list[PartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -159,6 +171,8 @@ class WriteStateResult:
 
 @dataclass(slots=True)
 class WriteShareGroupStateResponse:
+    """Response of API 85, versions 0-1."""
+
     results: list[WriteStateResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 

@@ -47,6 +47,8 @@ _new: Final = object.__new__
 
 @dataclass(slots=True)
 class WritableTxnMarkerTopic:
+    """In `WritableTxnMarker.topics`, versions 1-2."""
+
     name: str = ""
     partition_indexes: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -54,6 +56,8 @@ class WritableTxnMarkerTopic:
 
 @dataclass(slots=True)
 class WritableTxnMarker:
+    """In `WriteTxnMarkersRequest.markers`, versions 1-2."""
+
     producer_id: int = 0
     producer_epoch: int = 0
     transaction_result: bool = False
@@ -65,6 +69,8 @@ class WritableTxnMarker:
 
 @dataclass(slots=True)
 class WriteTxnMarkersRequest:
+    """Request of API 27, versions 1-2."""
+
     markers: list[WritableTxnMarker] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
@@ -122,6 +128,8 @@ class WriteTxnMarkersRequest:
 
 @dataclass(slots=True)
 class WritableTxnMarkerPartitionResult:
+    """In `WritableTxnMarkerTopicResult.partitions`, versions 1-2."""
+
     partition_index: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -129,6 +137,8 @@ class WritableTxnMarkerPartitionResult:
 
 @dataclass(slots=True)
 class WritableTxnMarkerTopicResult:
+    """In `WritableTxnMarkerResult.topics`, versions 1-2."""
+
     name: str = ""
     partitions: list[WritableTxnMarkerPartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -136,6 +146,8 @@ class WritableTxnMarkerTopicResult:
 
 @dataclass(slots=True)
 class WritableTxnMarkerResult:
+    """In `WriteTxnMarkersResponse.markers`, versions 1-2."""
+
     producer_id: int = 0
     topics: list[WritableTxnMarkerTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -143,6 +155,8 @@ class WritableTxnMarkerResult:
 
 @dataclass(slots=True)
 class WriteTxnMarkersResponse:
+    """Response of API 27, versions 1-2."""
+
     markers: list[WritableTxnMarkerResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
