@@ -37,7 +37,9 @@ def render() -> str:
             rows.append(f"| {key.value} | {name} | {kafka} | – | {SKIPPED[key]} |")
             continue
         summary, limits = _described(handler)
-        rows.append(f"| {key.value} | {name} | {kafka} | {_range(handler.api.lowest, handler.api.highest)} | {summary} |")
+        rows.append(
+            f"| {key.value} | {name} | {kafka} | {_range(handler.api.lowest, handler.api.highest)} | {summary} |"
+        )
         if limits:
             notes.append(f"**{name}.** {limits}")
     text = _HEADER.format(served=len(HANDLERS), total=len(VERSIONS)) + "\n".join(rows) + "\n"
