@@ -35,12 +35,6 @@ def committed_offset(leader: Leader, voters: VoterSet, flushed: Offset) -> Offse
     return majority_end if majority_end > leader.epoch_start_offset else None
 
 
-def is_heard(leader: Leader, voters: VoterSet, since_ms: int) -> bool:
-    """A majority of voters, the leader included, has shown itself at or after `since_ms`."""
-    heard = sum(state.last_fetch_ms >= since_ms for state in leader.progress.values())
-    return heard + voters.has(leader.local) >= voters.majority
-
-
 def quorum_heard_ms(leader: Leader, voters: VoterSet) -> int | None:
     """When the majority was last complete; None when the leader is a majority by itself."""
     others_needed = voters.majority - voters.has(leader.local)

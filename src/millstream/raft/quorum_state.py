@@ -99,6 +99,11 @@ class QuorumState:
     def leader_id(self) -> BrokerId:
         return self.role.leader_id
 
+    @property
+    def vouched_leader(self) -> BrokerId:
+        """The leader this replica can vouch for: one it only remembers does not count, it may be long gone."""
+        return self.role.leader_id if isinstance(self.role, Leader | Follower) else NOBODY
+
     def take_persist(self) -> ElectionState | None:
         """The election state if it is not what was handed out last."""
         state = self.role.election_state

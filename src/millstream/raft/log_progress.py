@@ -1,0 +1,85 @@
+"""How far this replica's log has got: its end, what is on the disk, what is committed.
+
+Owns the high watermark, which never falls, and the rule where two logs part. Writes nothing: appends and truncations go into
+the step's outcome.
+"""
+
+from __future__ import annotations
+
+from millstream.model import LeaderEpoch, Offset
+from millstream.raft.leader_progress import committed_offset
+from millstream.raft.messages import LogPosition
+from millstream.raft.ready import AppendBatch, ControlRecord
+from millstream.raft.replicated_log import ReplicatedLog
+from millstream.raft.roles import Follower, Leader, Role
+from millstream.raft.step_outcome import StepOutcome
+from millstream.raft.voter_set import VoterSet
+
+
+class LogProgress:
+    def __init__(self, log: ReplicatedLog) -> None:
+        self._log = log
+        self.end = log.position()
+        self._flushed = self.end.end_offset
+        self.high_watermark = log.high_watermark()
+        self._leader_high_watermark = self.high_watermark
+
+    @property
+    def is_flushed(self) -> bool:
+        """Everything in the log is on the disk."""
+        return self._flushed >= self.end.end_offset
+
+    def refresh(self) -> None:
+        """At the start of a step: the driver has done what the last one asked for."""
+        self.end = self._log.position()
+
+    def note_flushed(self, end_offset: Offset) -> None:
+        self._flushed = min(end_offset, self.end.end_offset)
+
+    def note_leader_high_watermark(self, high_watermark: Offset) -> None:
+        """What the leader has committed; it counts here as far as the own log is on the disk."""
+        self._leader_high_watermark = high_watermark
+
+    def append(
+        self,
+        outcome: StepOutcome,
+        epoch: LeaderEpoch,
+        *,
+        control: tuple[ControlRecord, ...] = (),
+        data: tuple[bytes, ...] = (),
+    ) -> None:
+        batch = AppendBatch(
+            base_offset=self.end.end_offset, epoch=epoch, control=control, data=data
+        )
+        outcome.append.append(batch)
+        self.end = LogPosition(Offset(batch.last_offset + 1), epoch)
+
+    def divergence(self, theirs: LogPosition) -> LogPosition | None:
+        """Where a log that ends at `theirs` leaves this one; None when this one continues it."""
+        if theirs.end_offset == 0:
+            return None
+        ours = self._log.end_of_epoch(theirs.last_epoch)
+        same = ours.last_epoch == theirs.last_epoch and ours.end_offset >= theirs.end_offset
+        return None if same else ours
+
+    def truncate(self, outcome: StepOutcome, diverging: LogPosition) -> None:
+        """Cuts back to where the leader's log may be the same. What was committed is never cut (KAFKA-12460)."""
+        ours = self._log.end_of_epoch(diverging.last_epoch)
+        offset = min(ours.end_offset, diverging.end_offset)
+        assert offset >= self.high_watermark, (
+            f"the leader wants the log cut at {offset}, below what was committed: {self.high_watermark}"
+        )
+        outcome.truncate_to = offset
+        self.end = LogPosition(offset, ours.last_epoch)
+        self._flushed = min(self._flushed, offset)
+
+    def advance_high_watermark(self, role: Role, voters: VoterSet) -> None:
+        match role:
+            case Leader():
+                committed = committed_offset(role, voters, self._flushed)
+            case Follower():
+                committed = min(self._leader_high_watermark, self._flushed)
+            case _:
+                committed = None
+        if committed is not None and committed > self.high_watermark:
+            self.high_watermark = committed
