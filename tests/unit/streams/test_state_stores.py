@@ -14,7 +14,7 @@ from millstream.streams.state import (
     WindowStore,
 )
 from millstream.streams.state.changelog import Changelog
-from millstream.streams.state.rocksdb import RocksByteStore
+from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.state.store import StoreParts
 from millstream.streams.topology import StoreKind, StoreSpec
 
@@ -28,15 +28,14 @@ def open_rows(request, tmp_path: Path):
     def open_() -> TransactionalRows:
         if request.param == "memory":
             return TransactionalRows(memory)
-        for rows in opened:
-            rows.close()
-        rows = TransactionalRows(RocksByteStore(str(tmp_path / "store")))
-        opened.append(rows)
-        return rows
+        for database in opened:
+            database.close()
+        opened.append(RocksDatabase(str(tmp_path)))
+        return TransactionalRows(RocksByteStore(opened[-1], "store"))
 
     yield open_
-    for rows in opened:
-        rows.close()
+    for database in opened:
+        database.close()
 
 
 def key_value(rows: TransactionalRows) -> TimestampedKeyValueStore:

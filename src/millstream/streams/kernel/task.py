@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from millstream.streams.config import OnError, StreamsConfig
-from millstream.streams.errors import ProcessingError, StreamsError
+from millstream.streams.errors import ProcessingError, SerializationError, StreamsError
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.compile import Store, make_operator, resolve, source_serdes
 from millstream.streams.kernel.context import TaskContext
@@ -27,6 +27,7 @@ from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.store import StoreParts
+from millstream.streams.state.suppression_buffer import CHANGELOG_HEADERS, SuppressionBuffer
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
@@ -78,9 +79,14 @@ class StreamTask:
         self._global_stores = global_stores or {}
         self._topology = topology
         self._records = SinkRecords()
-        self._stores: dict[str, Store] = {
-            spec.name: self._open(spec, stores) for spec in topology.stores_of(sub_topology)
-        }
+        self._byte_stores = stores(self.id)
+        try:
+            self._stores: dict[str, Store] = {
+                spec.name: self._open(spec) for spec in topology.stores_of(sub_topology)
+            }
+        except BaseException:
+            self._byte_stores.close()  # or their lock would outlive a task that nobody has
+            raise
         nodes = self._make_nodes(sub_topology)
         self._depth_first = DepthFirst(self._failed)
         self._nodes = nodes
@@ -175,6 +181,9 @@ class StreamTask:
             for topic, queue in self._group.queues.items()
             if queue.next_offset is not None
         }
+        for store in self._stores.values():
+            if isinstance(store, SuppressionBuffer):
+                store.flush()
         return PreparedCommit(offsets, self._take_output())
 
     def commit(
@@ -183,16 +192,17 @@ class StreamTask:
         marker: str | None = None,
         changelog_offsets: Mapping[str, int] | None = None,
     ) -> None:
-        """Apply the stores' writes. Call it after outputs and offsets are safe.
+        """Apply the writes of all stores, in one write. Call it after outputs and offsets are safe.
 
         `changelog_offsets`: by changelog topic, the offset after the last changelog record written.
         `marker`: kept with the rows, for instance a batch id; `store_marker` gives it back.
         """
         offsets = changelog_offsets or {}
-        for store in self._stores.values():
-            topic = None if store.changelog is None else store.changelog.topic
-            offset = None if topic is None else offsets.get(topic)
-            store.commit(changelog_offset=offset, marker=marker)
+        with self._byte_stores.together():
+            for store in self._stores.values():
+                topic = None if store.changelog is None else store.changelog.topic
+                offset = None if topic is None else offsets.get(topic)
+                store.commit(changelog_offset=offset, marker=marker)
 
     def rollback(self) -> None:
         """Forget everything since the last commit: queued records, outputs, the stores' writes.
@@ -229,15 +239,16 @@ class StreamTask:
                 each.operator.close()
         for store in self._stores.values():
             store.close()
+        self._byte_stores.close()
 
     # Construction.
 
-    def _open(self, spec: StoreSpec, stores: StoreFactory) -> Store:
+    def _open(self, spec: StoreSpec) -> Store:
         config = self.config
         topic = self._topology.changelog_topic(spec.name, config.application_id)
         parts = StoreParts(
             spec,
-            TransactionalRows(stores(spec, self.id)),
+            TransactionalRows(self._byte_stores.open(spec)),
             resolve(spec.key, config.default_key, f"the key of store {spec.name}"),
             resolve(spec.value, config.default_value, f"the value of store {spec.name}"),
             Changelog(topic) if spec.logging else None,
@@ -247,6 +258,8 @@ class StreamTask:
             return WindowStore(parts)
         if spec.kind is StoreKind.SESSION:
             return SessionStore(parts)
+        if spec.kind is StoreKind.SUPPRESSION_BUFFER:
+            return SuppressionBuffer(parts)
         if spec.kind is StoreKind.TIMESTAMPED_KEY_VALUE:
             return TimestampedKeyValueStore(parts)
         return KeyValueStore(parts)
@@ -328,6 +341,8 @@ class StreamTask:
                 keys, values, timestamps = store.changelog.take()
                 topic = store.changelog.topic
                 headers = [NO_HEADERS] * len(keys)
+                if isinstance(store, SuppressionBuffer):
+                    headers = [NO_HEADERS if v is None else CHANGELOG_HEADERS for v in values]
                 changelogs[topic] = SinkBatch(topic, keys, values, timestamps, headers)
         return TaskOutput(self._records.take(), changelogs)
 
@@ -338,8 +353,8 @@ class StreamTask:
         ):
             self._context.dropped_records += len(rows)
             return
-        if isinstance(error, StreamsError):
-            raise error
+        if isinstance(error, ProcessingError | SerializationError):
+            raise error  # it names its place already
         offsets = self._context.offsets
         first, last = offsets[rows.ordinals[0]], offsets[rows.ordinals[-1]]
         place = f"offset {first}" if first == last else f"offsets {first} to {last}"

@@ -1,36 +1,83 @@
-"""Opens the byte stores of a task: all in memory, or in RocksDB below a directory."""
+"""Opens the byte stores of a task: all in memory, or in one RocksDB database below a directory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
 from millstream.streams.topology.stores import StoreSpec
 
-StoreFactory = Callable[[StoreSpec, str], ByteStore]
-"""(store, task id) → its rows. A task id is `<sub-topology>_<partition>`."""
+if TYPE_CHECKING:
+    from millstream.streams.state.rocksdb import RocksDatabase
+
+
+class TaskStores(Protocol):
+    """Where the stores of one task live."""
+
+    def open(self, spec: StoreSpec) -> ByteStore: ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """What is written to any of the stores inside becomes permanent at the end, all of it or nothing."""
+        ...
+
+    def close(self) -> None: ...
+
+
+StoreFactory = Callable[[str], TaskStores]
+"""Task id → its stores. A task id is `<sub-topology>_<partition>`."""
+
+
+class MemoryTaskStores:
+    """Every store in memory: gone when the process is."""
+
+    def open(self, spec: StoreSpec) -> ByteStore:  # noqa: ARG002 - every kind of store is kept alike
+        return MemoryByteStore()
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class RocksTaskStores:
+    """One database for the task, opened with its first persistent store.
+
+    Stores declared in memory stay there unless `persist_all`: a runner whose processes come and go keeps them too.
+    """
+
+    def __init__(self, directory: Path, *, persist_all: bool) -> None:
+        self._directory = directory
+        self._persist_all = persist_all
+        self._database: RocksDatabase | None = None
+
+    def open(self, spec: StoreSpec) -> ByteStore:
+        if not (spec.persistent or self._persist_all):
+            return MemoryByteStore()
+        from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
+
+        if self._database is None:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            self._database = RocksDatabase(str(self._directory))
+        return RocksByteStore(self._database, spec.name)
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._database is None else self._database.together()
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
 
 
 def in_memory_stores() -> StoreFactory:
     """Every store in memory, for tests and for state that may be rebuilt from changelogs."""
-
-    def make(_spec: StoreSpec, _task_id: str) -> ByteStore:
-        return MemoryByteStore()
-
-    return make
+    return lambda _task_id: MemoryTaskStores()
 
 
-def rocksdb_stores(directory: Path) -> StoreFactory:
-    """Persistent stores in `directory/<task id>/<store>`; stores declared in-memory stay in memory."""
-
-    def make(spec: StoreSpec, task_id: str) -> ByteStore:
-        if not spec.persistent:
-            return MemoryByteStore()
-        from millstream.streams.state.rocksdb import RocksByteStore
-
-        path = directory / task_id / spec.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return RocksByteStore(str(path))
-
-    return make
+def rocksdb_stores(directory: Path, *, persist_all: bool = False) -> StoreFactory:
+    """The persistent stores of a task in one database, `directory/<task id>`; see RocksTaskStores."""
+    return lambda task_id: RocksTaskStores(directory / task_id, persist_all=persist_all)

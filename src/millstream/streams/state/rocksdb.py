@@ -1,40 +1,85 @@
-"""Rows in RocksDB, through rocksdict in raw mode.
+"""Rows in RocksDB, through rocksdict in raw mode: one database for each task, so that a commit of all its stores is one write.
 
-rocksdict holds the lock of a closed database for as long as an iterator or snapshot of it is alive, so every
-scan here reads its rows before it gives out the first one in full pages and keeps no iterator across pages.
+Every key begins with the store's name and a zero byte, then one byte that keeps rows (`r`) and metadata (`m`) apart.
+rocksdict holds the lock of a closed database for as long as an iterator or snapshot of it is alive, so every scan here
+reads its rows in pages and keeps no iterator from one to the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from rocksdict import Options, Rdict, WriteBatch
 
-_DATA = b"r"
-_METADATA_KEY = b"m"
 _PAGE_ROWS = 1024
 
 
-class RocksByteStore:
-    """One database directory. Rows are prefixed by one byte, which keeps the metadata row apart."""
+class RocksDatabase:
+    """One database directory. Raises what RocksDB raises when another process has it open."""
 
     def __init__(self, path: str) -> None:
         options = Options(raw_mode=True)
         options.create_if_missing(True)
-        self._rows: Rdict | None = Rdict(path, options)
+        self._open: Rdict | None = Rdict(path, options)
+        self._together: WriteBatch | None = None
+
+    @property
+    def rows(self) -> Rdict:
+        assert self._open is not None, "a closed database is not used"
+        return self._open
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is written inside takes effect at the end, all of it or, after an exception, nothing."""
+        assert self._together is None, "commits do not nest"
+        batch = self._together = WriteBatch(raw_mode=True)
+        try:
+            yield
+            self.rows.write(batch)
+        finally:
+            self._together = None
+
+    def write(self, puts: Mapping[bytes, bytes | None]) -> None:
+        """Put and delete (None), all or nothing; inside `together` kept back until its end."""
+        batch = WriteBatch(raw_mode=True) if self._together is None else self._together
+        for key, value in puts.items():
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, value)
+        if self._together is None:
+            self.rows.write(batch)
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+
+class RocksByteStore:
+    """The rows of one store inside its task's database. The database is closed by whoever opened it."""
+
+    def __init__(self, database: RocksDatabase, name: str) -> None:
+        self._database = database
+        prefix = name.encode() + b"\x00"
+        self._data = prefix + b"r"
+        self._data_end = prefix + b"s"
+        self._metadata_key = prefix + b"m"
 
     def get(self, key: bytes) -> bytes | None:
-        value: bytes | None = self._open().get(_DATA + key)
+        value: bytes | None = self._database.rows.get(self._data + key)
         return value
 
     def scan(
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        low = _DATA + low
-        end = b"s" if high is None else _DATA + high
+        skip = len(self._data)
+        low = self._data + low
+        end = self._data_end if high is None else self._data + high
         while page := self._page(low, end, reverse=reverse):
             for key, value in page:
-                yield key[1:], value
+                yield key[skip:], value
             if len(page) < _PAGE_ROWS:
                 return
             if reverse:
@@ -43,31 +88,21 @@ class RocksByteStore:
                 low = page[-1][0] + b"\x00"
 
     def write(self, rows: Mapping[bytes, bytes | None], metadata: bytes) -> None:
-        batch = WriteBatch(raw_mode=True)
-        for key, value in rows.items():
-            if value is None:
-                batch.delete(_DATA + key)
-            else:
-                batch.put(_DATA + key, value)
-        batch.put(_METADATA_KEY, metadata)
-        self._open().write(batch)
+        data = self._data
+        puts: dict[bytes, bytes | None] = {data + key: value for key, value in rows.items()}
+        puts[self._metadata_key] = metadata
+        self._database.write(puts)
 
     def metadata(self) -> bytes | None:
-        value: bytes | None = self._open().get(_METADATA_KEY)
+        value: bytes | None = self._database.rows.get(self._metadata_key)
         return value
 
     def close(self) -> None:
-        if self._rows is not None:
-            self._rows.close()
-            self._rows = None
-
-    def _open(self) -> Rdict:
-        assert self._rows is not None, "a closed store is not used"
-        return self._rows
+        """Nothing to do: the database belongs to the task."""
 
     def _page(self, low: bytes, end: bytes, *, reverse: bool) -> list[tuple[bytes, bytes]]:
         """Up to a page of rows in [low, end), from the far end when reversed."""
-        at = self._open().iter()
+        at = self._database.rows.iter()
         page: list[tuple[bytes, bytes]] = []
         if reverse:
             at.seek_for_prev(end)
