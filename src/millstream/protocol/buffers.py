@@ -22,6 +22,7 @@ class Splice(Protocol):
         """The whole payload as bytes, for writers that cannot splice."""
 
 
+_IN_MEMORY: Final = (bytes, bytearray, memoryview)
 Records = bytes | bytearray | memoryview | Splice
 """The value of a field of type `records`: opaque batches, never looked into by the codec."""
 
@@ -54,10 +55,12 @@ class FrameBuffer(bytearray):
 
 def append_records(out: bytearray, records: Records) -> None:
     """Adds `records` to `out`; large ones become splices where `out` is a FrameBuffer."""
-    if isinstance(out, FrameBuffer) and len(records) >= SPLICE_BYTES_MIN:
-        payload = memoryview(records) if isinstance(records, bytes | bytearray) else records
-        out.splices.append((len(out), payload))
-    elif isinstance(records, bytes | bytearray | memoryview):
-        out += records
+    if isinstance(records, _IN_MEMORY):
+        if len(records) >= SPLICE_BYTES_MIN and isinstance(out, FrameBuffer):
+            out.splices.append((len(out), memoryview(records)))
+        else:
+            out += records
+    elif len(records) >= SPLICE_BYTES_MIN and isinstance(out, FrameBuffer):
+        out.splices.append((len(out), records))
     else:
         out += records.read()
