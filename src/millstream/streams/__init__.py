@@ -14,6 +14,7 @@ from millstream.streams.dsl import (
     StreamsBuilder,
     TimeWindowedKStream,
 )
+from millstream.streams.dsl.suppressed import Suppressed
 from millstream.streams.dsl.windowed import EmitStrategy
 from millstream.streams.options import Materialized, OffsetReset, RecordContext, StoreType
 from millstream.streams.processor import Processor, ProcessorContext, PunctuationType, Record
@@ -48,6 +49,7 @@ __all__ = [
     "StoreType",
     "StreamsBuilder",
     "StreamsConfig",
+    "Suppressed",
     "TimeWindowedKStream",
     "TimeWindows",
     "Topology",

@@ -20,6 +20,7 @@ from millstream.streams.state import (
     TimestampedKeyValueStore,
     WindowStore,
 )
+from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
 APPLICATION_ID = "app"
@@ -209,7 +210,8 @@ class CaseRunner:
                 if types is None:
                     hexed = [None if b is None else b.hex() for b in (record.key, record.value)]
                     headers = _headers(record.headers, values=True)
-                    internal_rows.append([topic, *hexed, record.timestamp, headers])
+                    timestamp = None if record.timestamp < 0 else record.timestamp
+                    internal_rows.append([topic, *hexed, timestamp, headers])
                     continue
                 key = None if record.key is None else serde(types["key"]).decode(record.key)
                 value = None if record.value is None else serde(types["value"]).decode(record.value)
@@ -278,6 +280,8 @@ def _stores(driver: TopologyTestDriver) -> dict:
     dumped = {}
     for name, store in sorted(driver.stores().items()):
         rows = []
+        if isinstance(store, SuppressionBuffer):
+            continue
         if isinstance(store, WindowStore):
             for window, (value, timestamp) in store.fetch_all():
                 rows.append(

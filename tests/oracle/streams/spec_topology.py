@@ -21,6 +21,7 @@ from millstream.streams import (
     SlidingWindows,
     StoreType,
     StreamsBuilder,
+    Suppressed,
     TimeWindows,
     UnlimitedWindows,
 )
@@ -218,6 +219,21 @@ class SpecTopology:
     def _to_stream(self, op: dict, table: KTable):
         mapper = fn.key_selector(op["fn"]) if "fn" in op else None
         return table.to_stream(mapper, name=op.get("name"))
+
+    def _suppress(self, op: dict, table: KTable):
+        options = op["suppressed"]
+        buffer = options["buffer"]
+        shared = {
+            "max_records": buffer.get("max_records"),
+            "max_bytes": buffer.get("max_bytes"),
+            "logging": buffer.get("logging", True),
+            "name": options.get("name"),
+        }
+        if options["until"] == "window_closes":
+            return table.suppress(Suppressed.until_window_closes(**shared))
+        early = buffer.get("on_full", "emit_early") == "emit_early"
+        limit = ms(options["ms"])
+        return table.suppress(Suppressed.until_time_limit(limit, emit_early=early, **shared))
 
     def _select_key(self, op: dict, stream: KStream):
         return stream.select_key(fn.key_selector(op["fn"]), name=op.get("name"))

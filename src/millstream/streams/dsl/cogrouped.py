@@ -93,6 +93,7 @@ class CogroupedKStream(Generic[K, VA]):
                 stores=lambda: (spec,),
                 copartitioned=copartitioned,
             )
+            node.window_grace_ms = _grace_ms(self._windows)
             graph.add(node, parent)
             nodes.append(node)
         merge_name = graph.names.suffixed_or_generate(
@@ -170,3 +171,10 @@ class CogroupedKStream(Generic[K, VA]):
                 return lambda old: ops.WindowAggregate(
                     store, windows, initializer, aggregator, send_old_values=old
                 )
+
+
+def _grace_ms(windows: AnyWindows | None) -> int | None:
+    """How long after its end a window stays open; sessions also wait for their gap."""
+    if windows is None:
+        return None
+    return windows.retention_ms if isinstance(windows, SessionWindows) else windows.grace_ms

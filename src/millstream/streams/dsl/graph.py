@@ -29,6 +29,8 @@ class GraphNode:
     written: bool = False
     relaxed_join: bool = False
     """A left or outer join, which wants records with null keys (S8)."""
+    window_grace_ms: int | None = None
+    """How long after its end a window of this aggregation stays open; None elsewhere."""
 
     def write(self, topology: TopologyBuilder) -> None:
         """Add what this node stands for."""

@@ -120,6 +120,7 @@ class SessionWindowedKStream(Generic[K, V]):
             spec, lambda old: ops.SessionAggregate(spec.name, windows, *functions, final, old)
         )
         node, sources = self._grouping.add_aggregation(graph, self._node, node_name, definition)
+        node.window_grace_ms = windows.retention_ms  # sessions stay open for grace and gap
         key = None if spec.key is None else session_windowed(spec.key)
         return KTable(graph, node, definition, key=key, value=spec.value, sources=sources)
 

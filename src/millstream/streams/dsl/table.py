@@ -9,6 +9,7 @@ from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
 from millstream.streams.dsl.materialize import key_value_store
 from millstream.streams.dsl.stream import KStream
+from millstream.streams.dsl.suppressed import Suppressed, suppress_node
 from millstream.streams.dsl.table_definitions import (
     FilterDefinition,
     MapValuesDefinition,
@@ -137,6 +138,20 @@ class KTable(Generic[K, V]):
             self._graph, node, key=self.key, value=self.value, sources=self.sources
         )
         return stream if mapper is None else stream.select_key(mapper)
+
+    def suppress(self, suppressed: Suppressed) -> KTable[K, V]:
+        """Hold changes back until their window closes or a time limit passes."""
+        node, definition = suppress_node(
+            self._graph, (self._node, self.definition), suppressed, (self.key, self.value)
+        )
+        return KTable(
+            self._graph,
+            node,
+            definition,
+            key=self.key,
+            value=self.value,
+            sources=self.sources,
+        )
 
     def group_by(
         self,

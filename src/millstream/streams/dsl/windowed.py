@@ -118,6 +118,7 @@ class TimeWindowedKStream(Generic[K, V]):
         node, sources = self._grouping.add_aggregation(
             self._graph, self._node, node_name, definition
         )
+        node.window_grace_ms = windows.grace_ms
         key = None if spec.key is None else time_windowed(spec.key, windows.size_ms)
         return KTable(self._graph, node, definition, key=key, value=spec.value, sources=sources)
 

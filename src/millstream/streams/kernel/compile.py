@@ -15,6 +15,7 @@ from millstream.streams.kernel import (
     session_aggregates,
     sliding_aggregates,
     stateless,
+    suppress,
     table_aggregates,
     table_joins,
     tables,
@@ -26,11 +27,12 @@ from millstream.streams.serdes.change import changes
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.session import SessionStore
+from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.nodes import ProcessorNode
 
-Store = KeyValueStore | TimestampedKeyValueStore | WindowStore | SessionStore
+Store = KeyValueStore | TimestampedKeyValueStore | WindowStore | SessionStore | SuppressionBuffer
 
 _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
     ops.Filter: stateless.Filter,
@@ -51,6 +53,7 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
     ops.WindowAggregate: window_aggregates.WindowAggregate,
     ops.SlidingAggregate: sliding_aggregates.SlidingAggregate,
     ops.SessionAggregate: session_aggregates.SessionAggregate,
+    ops.Suppress: suppress.Suppress,
     ops.TableSource: tables.TableSource,
     ops.TableFilter: tables.TableFilter,
     ops.TableMapValues: tables.TableMapValues,

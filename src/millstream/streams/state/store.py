@@ -76,7 +76,11 @@ class StateStore:
         for key, value, timestamp in zip(keys, values, timestamps, strict=True):
             if key is not None:
                 self.restore_row(key, value, timestamp)
+        self.restored()
         self.commit(changelog_offset=next_offset, marker=self.rows.metadata.marker)
+
+    def restored(self) -> None:
+        """A batch of changelog records has been applied."""
 
     def restore_row(self, key: bytes, value: bytes | None, timestamp: int, /) -> None:
         """Put one changelog record into the rows, in the form the store keeps them."""

@@ -28,6 +28,22 @@ def hash_order(texts: Iterable[str], capacity: int = 16) -> list[str]:
     return sorted(items, key=lambda text: _spread_hash(text) & (capacity - 1))
 
 
+def hash_order_of_bytes(keys: Iterable[bytes]) -> list[bytes]:
+    """The keys as a java.util.HashSet of Kafka's Bytes lists them after they were added in turn."""
+    items = list(dict.fromkeys(keys))
+    capacity = 16
+    while len(items) > capacity * 0.75:
+        capacity *= 2
+    return sorted(items, key=lambda key: _spread_hash_of_bytes(key) & (capacity - 1))
+
+
+def _spread_hash_of_bytes(key: bytes) -> int:
+    value = 1
+    for byte in key:
+        value = (value * 31 + (byte - 256 if byte > 127 else byte)) & 0xFFFFFFFF
+    return value ^ (value >> 16)
+
+
 def copy_order(texts: Iterable[str]) -> list[str]:
     """The order of `new HashSet<>(collection)`, whose capacity follows the size."""
     items = list(dict.fromkeys(texts))

@@ -295,3 +295,16 @@ class Process(OperatorSpec):
 
     supplier: UserFunction
     fixed_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Suppress(OperatorSpec):
+    """KTable.suppress: changes wait `wait_ms` after their window's end, or after their own time."""
+
+    store: str
+    wait_ms: int
+    until_window_closes: bool
+    max_records: int | None = None
+    max_bytes: int | None = None
+    emit_early: bool = False
+    send_old_values: bool = False

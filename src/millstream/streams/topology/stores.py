@@ -20,6 +20,7 @@ class StoreKind(Enum):
     WINDOW = "window"
     TIMESTAMPED_WINDOW = "timestamped_window"
     SESSION = "session"
+    SUPPRESSION_BUFFER = "suppression_buffer"
 
 
 @dataclass(frozen=True, slots=True)

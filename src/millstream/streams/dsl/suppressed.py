@@ -1,0 +1,115 @@
+"""KTable.suppress: how long changes wait, and what happens when the buffer is full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
+from millstream.streams.dsl.table_definitions import AggregateDefinition, TableDefinition
+from millstream.streams.errors import TopologyError
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology import StoreKind, StoreSpec
+from millstream.streams.topology import operators as ops
+from millstream.streams.windows import to_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """Use `until_window_closes` or `until_time_limit`."""
+
+    limit_ms: int | None
+    max_records: int | None
+    max_bytes: int | None
+    emit_early: bool
+    logging: bool | Mapping[str, str]
+    name: str | None
+
+    @classmethod
+    def until_window_closes(
+        cls,
+        *,
+        max_records: int | None = None,
+        max_bytes: int | None = None,
+        logging: bool | Mapping[str, str] = True,
+        name: str | None = None,
+    ) -> Suppressed:
+        """One final result per window. A full buffer stops the task, since results would not be final."""
+        return cls(None, max_records, max_bytes, False, logging, name)
+
+    @classmethod
+    def until_time_limit(
+        cls,
+        limit: timedelta,
+        *,
+        max_records: int | None = None,
+        max_bytes: int | None = None,
+        emit_early: bool = True,
+        logging: bool | Mapping[str, str] = True,
+        name: str | None = None,
+    ) -> Suppressed:
+        """At most one result per key and time limit; a full buffer emits early or stops the task."""
+        return cls(to_ms(limit), max_records, max_bytes, emit_early, logging, name)
+
+
+def suppress_node(
+    graph: StreamGraph,
+    parent: tuple[GraphNode, TableDefinition],
+    suppressed: Suppressed,
+    serdes: tuple[Serde[Any] | None, Serde[Any] | None],  # Any: the table's types
+) -> tuple[GraphNode, TableDefinition]:
+    """Add the suppressing node below a table."""
+    node, table = parent
+    names = graph.names
+    name = suppressed.name or names.processor_name("KTABLE-SUPPRESS-")
+    store = (
+        names.store_name("KTABLE-SUPPRESS-")
+        if suppressed.name is None
+        else f"{suppressed.name}-store"
+    )
+    limit_ms = suppressed.limit_ms
+    wait_ms = _grace_above(node, name) if limit_ms is None else limit_ms
+    table.enable_old_values(force=True)
+    spec = StoreSpec(
+        store,
+        StoreKind.SUPPRESSION_BUFFER,
+        persistent=False,
+        key=serdes[0],
+        value=serdes[1],
+        logging=suppressed.logging is not False,
+        log_config={} if isinstance(suppressed.logging, bool) else dict(suppressed.logging),
+    )
+    definition = AggregateDefinition(
+        spec,
+        lambda old: ops.Suppress(
+            store,
+            wait_ms,
+            limit_ms is None,
+            suppressed.max_records,
+            suppressed.max_bytes,
+            suppressed.emit_early,
+            old,
+        ),
+    )
+    made = ProcessorGraphNode(name, operator=definition.operator, stores=definition.stores)
+    graph.add(made, node)
+    return made, definition
+
+
+def _grace_above(node: GraphNode, name: str) -> int:
+    """How long after their end the windows above stay open."""
+    waiting, found = [node], None
+    while waiting:
+        each = waiting.pop()
+        if each.window_grace_ms is not None:
+            found = max(found or 0, each.window_grace_ms)
+        else:
+            waiting.extend(each.parents)
+    if found is None:
+        raise TopologyError(
+            f"{name} waits for windows to close, but the table above is not windowed: "
+            "suppress until a time limit instead"
+        )
+    return found

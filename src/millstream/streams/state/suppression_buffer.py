@@ -1,0 +1,184 @@
+"""The buffer behind `suppress`: the latest change of each key, in the order of the time it was first buffered.
+
+A later change of a buffered key takes its place (S26). Bytes of the changelog are Kafka Streams' own, version 3:
+record context ++ prior value ++ old value ++ new value ++ buffer time. Changelog records are written when the
+task commits, one per key that changed since, without a timestamp; -1 stands for that here.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.options import RecordContext
+from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.topology.java_order import hash_order_of_bytes
+
+CHANGELOG_HEADERS = (("v", b"\x03"),)
+NO_TIMESTAMP = -1
+_INT = Struct(">i")
+_TIMES = Struct(">qq")
+_LONG = Struct(">q")
+_NULL, _SAME_AS_PRIOR = -1, -2
+
+
+@dataclass(slots=True)
+class Buffered:
+    """One change that waits. `prior` is the value that downstream last saw."""
+
+    time: int
+    prior: bytes | None
+    old: bytes | None
+    new: bytes | None
+    context: RecordContext
+
+    def size(self, key: bytes) -> int:
+        """Bytes as Kafka Streams counts them for `max_bytes`."""
+        old = 0 if self.old is None or self.old is self.prior else len(self.old)
+        context = self.context
+        headers = sum(len(name) + len(value or b"") for name, value in context.headers)
+        values = len(self.prior or b"") + old + len(self.new or b"")
+        return 8 + len(key) + values + 8 + 8 + len(context.topic or "") + 4 + headers
+
+    def encode(self) -> bytes:
+        """The changelog value."""
+        old = _value(self.old)
+        if self.old is not None and self.old == self.prior:
+            old = _INT.pack(_SAME_AS_PRIOR)
+        parts = (_context(self.context), _value(self.prior), old, _value(self.new))
+        return b"".join(parts) + _LONG.pack(self.time)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Buffered:
+        context, at = _read_context(data)
+        prior, at = _read_value(data, at)
+        if _INT.unpack_from(data, at)[0] == _SAME_AS_PRIOR:
+            old, at = prior, at + 4
+        else:
+            old, at = _read_value(data, at)
+        new, at = _read_value(data, at)
+        return cls(_LONG.unpack_from(data, at)[0], prior, old, new, context)
+
+
+class SuppressionBuffer(StateStore):
+    """Buffered changes in memory; their encoded form in the rows, so that they survive with the other stores."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._dirty: list[bytes] = []
+        self._load()
+
+    @property
+    def bytes_buffered(self) -> int:
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def put(
+        self, time: int, key: object, change: tuple[object, object], context: RecordContext
+    ) -> None:
+        """Buffer a change (new value, old value) of a key."""
+        new, old = change
+        try:
+            data = self._encode_key(key)
+            new_data = None if new is None else self._encode_value(new)
+            old_data = None if old is None else self._encode_value(old)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise self._unwritable(key, new) from error
+        known = self._entries.get(data)
+        if known is None:
+            entry = Buffered(time, old_data, old_data, new_data, context)
+            heapq.heappush(self._order, (time, data))
+        else:
+            self._bytes -= known.size(data)
+            entry = Buffered(known.time, known.prior, old_data, new_data, context)
+        self._entries[data] = entry
+        self._bytes += entry.size(data)
+        self._touch(data, entry)
+
+    def oldest_time(self) -> int | None:
+        """The time of the change that has waited longest."""
+        return self._order[0][0] if self._order else None
+
+    def evict(self) -> tuple[object, object, object, RecordContext]:
+        """Take out the change that has waited longest: key, new value, old value, context."""
+        _, data = heapq.heappop(self._order)
+        entry = self._entries.pop(data)
+        self._bytes -= entry.size(data)
+        self._touch(data, None)
+        decode = self._decode_value
+        new = None if entry.new is None else decode(entry.new)
+        old = None if entry.old is None else decode(entry.old)
+        return self._key.decode(data), new, old, entry.context
+
+    def flush(self) -> None:
+        """Write changelog records of the keys that changed since the last flush."""
+        dirty, self._dirty = hash_order_of_bytes(self._dirty), []
+        if self.changelog is not None:
+            for data in dirty:
+                self.changelog.append(data, self.rows.pending.get(data), NO_TIMESTAMP)
+
+    def changes(self) -> Iterator[tuple[bytes, Buffered]]:
+        """Everything that is buffered, oldest first."""
+        for _, data in sorted(self._order):
+            yield data, self._entries[data]
+
+    def discard(self) -> None:
+        super().discard()
+        self._dirty = []
+        self._load()
+
+    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+        self.rows.put(key, value)
+
+    def restored(self) -> None:
+        self._load()
+
+    def _load(self) -> None:
+        self._entries = {key: Buffered.decode(data) for key, data in self.rows.scan(b"", None)}
+        self._order = [(entry.time, key) for key, entry in self._entries.items()]
+        heapq.heapify(self._order)
+        self._bytes = sum(entry.size(key) for key, entry in self._entries.items())
+
+    def _touch(self, data: bytes, entry: Buffered | None) -> None:
+        self._dirty.append(data)
+        self.rows.put(data, None if entry is None else entry.encode())
+
+
+def _value(data: bytes | None) -> bytes:
+    return _INT.pack(_NULL) if data is None else _INT.pack(len(data)) + data
+
+
+def _read_value(data: bytes, at: int) -> tuple[bytes | None, int]:
+    (length,) = _INT.unpack_from(data, at)
+    at += 4
+    return (None, at) if length == _NULL else (data[at : at + length], at + length)
+
+
+def _context(context: RecordContext) -> bytes:
+    topic = (context.topic or "").encode()
+    parts = [_TIMES.pack(context.timestamp, context.offset), _value(topic)]
+    parts += [_INT.pack(context.partition), _INT.pack(len(context.headers))]
+    for name, value in context.headers:
+        parts += [_value(name.encode()), _value(value)]
+    return b"".join(parts)
+
+
+def _read_context(data: bytes) -> tuple[RecordContext, int]:
+    timestamp, offset = _TIMES.unpack_from(data, 0)
+    topic, at = _read_value(data, 16)
+    partition, count = _INT.unpack_from(data, at)[0], _INT.unpack_from(data, at + 4)[0]
+    at += 8
+    headers = []
+    for _ in range(count):
+        name, at = _read_value(data, at)
+        value, at = _read_value(data, at)
+        headers.append(((name or b"").decode(), value))
+    context = RecordContext((topic or b"").decode(), partition, offset, timestamp, tuple(headers))
+    return context, at
