@@ -186,6 +186,12 @@ class Cluster:
         connection = await self.any_connection()
         return await connection.request(key, request, response_type)
 
+    def open_connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection | None:
+        """The one there is, without waiting."""
+        node = self.picture.nodes.get(node_id)
+        connection = None if node is None else self._connections.get((node.address, lane))
+        return None if connection is None or connection.is_closed else connection
+
     async def connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection:
         node = self.picture.nodes.get(node_id)
         if node is None:
@@ -239,14 +245,17 @@ class Cluster:
     ) -> _Result:
         """Repeat `attempt` with growing waits while it raises RetriableError; the last error at the deadline."""
         failures = 0
+        cause: RetriableError | None = None
         while True:
             remaining_ms = deadline_ms - self.now_ms()
             try:
                 async with asyncio.timeout(max(0, remaining_ms) / 1000):
                     return await attempt()
             except TimeoutError as error:
-                raise RequestTimedOut("the time limit of the call is over") from error
-            except RetriableError:
+                before = f"; the last attempt before ended with: {cause}" if cause else ""
+                raise RequestTimedOut(f"the time limit of the call is over{before}") from error
+            except RetriableError as error:
+                cause = error
                 failures += 1
                 wait_ms = self.backoff.delay_ms(failures, self.random)
                 if self.now_ms() + wait_ms >= deadline_ms:

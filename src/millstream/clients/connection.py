@@ -241,6 +241,10 @@ async def connect(address: Address, options: ConnectionOptions) -> Connection:
         raise RequestTimedOut(
             f"no answer from {address} within {options.setup_timeout_ms} ms"
         ) from error
+    except ConnectionRefusedError as error:
+        raise NetworkException(
+            f"cannot connect to {address}: refused; nothing listens there"
+        ) from error
     except OSError as error:
         raise NetworkException(f"cannot connect to {address}: {error}") from error
     return connection

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from millstream.clients.cluster import Cluster
+from millstream.clients.connection import Connection
 from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.core.config import ProducerConfig, ProducerSettings
 from millstream.clients.core.partitioner import Partitioner
@@ -83,6 +84,7 @@ class Producer:
         self._memory_waiters: deque[asyncio.Future[None]] = deque()
         self._settled = asyncio.Event()
         self._hurrying = 0
+        self._connecting: set[int] = set()
         self._sender_task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -308,10 +310,14 @@ class Producer:
             hurry = self._hurrying > 0 or bool(self._memory_waiters)
             with self.guard:
                 expired = self._sender.expire(now_ms)
-                intents = self._sender.drain(self._cluster.picture, now_ms, hurry=hurry)
+                intents = self._sender.drain(
+                    self._cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
+                )
             self._announce(expired)
             for intent in intents:
-                self._scope.start(self._send(intent), f"produce to {intent.node_id}")
+                connection = self._cluster.open_connection(intent.node_id)
+                assert connection is not None, "nodes are drained that have a connection"
+                self._scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
             if self._sender.metadata_wanted:
                 self._sender.metadata_wanted = False
                 self._cluster.use_topics(*self._waiting_topics())
@@ -325,9 +331,28 @@ class Producer:
             async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
                 await self._wake.wait()
 
-    async def _send(self, intent: ProduceIntent) -> None:
+    def _is_ready(self, node_id: int) -> bool:
+        """An open connection is there; if not, one is on its way."""
+        if self._cluster.open_connection(node_id) is not None:
+            return True
+        if node_id not in self._connecting:
+            self._connecting.add(node_id)
+            self._scope.start(self._connect(node_id), f"connect to {node_id}")
+        return False
+
+    async def _connect(self, node_id: int) -> None:
         try:
-            response = await self._exchange(intent)
+            await self._cluster.connection(node_id)
+        except KafkaError as error:
+            with self.guard:
+                self._sender.handle_unreachable(node_id, self._cluster.picture, error)
+        finally:
+            self._connecting.discard(node_id)
+            self._wake.set()
+
+    async def _send(self, intent: ProduceIntent, connection: Connection) -> None:
+        try:
+            response = await self._exchange(intent, connection)
         except KafkaError as error:
             with self.guard:
                 settled = self._sender.handle_failure(intent, error, self._cluster.now_ms())
@@ -337,8 +362,10 @@ class Producer:
         self._announce(settled)
         self._wake.set()
 
-    async def _exchange(self, intent: ProduceIntent) -> ProduceResponse | None:
-        connection = await self._cluster.connection(intent.node_id)
+    async def _exchange(
+        self, intent: ProduceIntent, connection: Connection
+    ) -> ProduceResponse | None:
+        """Written before anything is awaited: tasks start in the order of the intents, and so stand the requests."""
         if intent.acks == 0:
             connection.send_without_response(
                 ApiKey.PRODUCE, intent.request(), version_max=intent.version_max

@@ -169,13 +169,13 @@ class RangeReader:
                         next_offset,
                         [(entry.first_offset, entry.producer_id) for entry in aborted or ()],
                     )
-                if self._cluster.now_ms() >= deadline_ms:
-                    raise RequestTimedOut(
-                        f"{topic_partition} has no record at or after offset {offset} after {patience_ms} ms;"
-                        f" its high watermark is {answer.high_watermark}"
-                    )
 
-        return await self._cluster.retrying(attempt, deadline_ms)
+        try:
+            return await self._cluster.retrying(attempt, deadline_ms)
+        except RequestTimedOut as error:
+            raise RequestTimedOut(
+                f"{topic_partition}: no record at or after offset {offset} within {patience_ms} ms: {error}"
+            ) from error
 
     async def _ask_leader(
         self, topic_partition: TopicPartition, offset: int, deadline_ms: int

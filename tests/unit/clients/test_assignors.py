@@ -9,7 +9,9 @@ from millstream.clients.core.assignors.cooperative_sticky import assign_sticky
 from millstream.model import TopicPartition
 
 
-def wants(*topics: str, owned: str = "", generation: int = 1, instance: str | None = None) -> MemberSubscription:
+def wants(
+    *topics: str, owned: str = "", generation: int = 1, instance: str | None = None
+) -> MemberSubscription:
     return MemberSubscription(frozenset(topics), partitions(owned), generation, instance)
 
 

@@ -17,7 +17,11 @@ from millstream.model import TopicPartition
 
 def test_a_subscription_has_topics_user_data_owned_partitions_generation_and_rack() -> None:
     subscription = MemberSubscription(
-        frozenset({"b", "a"}), frozenset({TopicPartition("a", 1), TopicPartition("a", 0)}), 7, None, "r"
+        frozenset({"b", "a"}),
+        frozenset({TopicPartition("a", 1), TopicPartition("a", 0)}),
+        7,
+        None,
+        "r",
     )
     data = encode_subscription(subscription)
     assert data.hex(" ") == (
@@ -32,14 +36,14 @@ def test_a_subscription_has_topics_user_data_owned_partitions_generation_and_rac
 
 
 def test_a_subscription_that_ends_before_its_version_says_is_read_as_an_older_one() -> None:
-    version_0_fields = bytes.fromhex("0003" "00000001" "000161" "ffffffff")
+    version_0_fields = bytes.fromhex("000300000001000161ffffffff")
     assert decode_subscription(version_0_fields, "i") == MemberSubscription(
         frozenset({"a"}), frozenset(), -1, "i", None
     )
 
 
 def test_the_generation_of_older_cooperative_members_is_in_their_user_data() -> None:
-    version_1 = bytes.fromhex("0001" "00000001" "000161" "00000004" "00000009" "00000000")
+    version_1 = bytes.fromhex("000100000001000161000000040000000900000000")
     assert decode_subscription(version_1, None).generation_id == 9
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from types import ModuleType
 
@@ -25,10 +26,8 @@ KNOWN_HASHES = [
 
 def twins() -> list[ModuleType]:
     modules = [importlib.import_module("millstream.clients.core.murmur2")]
-    try:
+    with contextlib.suppress(ModuleNotFoundError):
         modules.append(importlib.import_module("millstream.clients.core.murmur2_compiled"))
-    except ModuleNotFoundError:
-        pass
     return modules
 
 
@@ -54,7 +53,9 @@ class TestMurmur2:
         offsets = memoryview(bytearray(8)).cast("i")
         offsets[1] = 99
         with pytest.raises(InvalidRecord):
-            module.partitions_for_keys(offsets, memoryview(b"abc"), 3, memoryview(bytearray(4)).cast("i"))
+            module.partitions_for_keys(
+                offsets, memoryview(b"abc"), 3, memoryview(bytearray(4)).cast("i")
+            )
 
 
 class Dice:
@@ -76,7 +77,10 @@ class Dice:
 
 def topic(*leaders: int) -> TopicMetadata:
     return TopicMetadata(
-        "t", partitions={index: PartitionMetadata(index, leader) for index, leader in enumerate(leaders)}
+        "t",
+        partitions={
+            index: PartitionMetadata(index, leader) for index, leader in enumerate(leaders)
+        },
     )
 
 

@@ -50,9 +50,19 @@ class Steady:
 
 
 class World:
-    """One topic `t` whose partition p is led by node `leaders[p]`, and a sender with a clock moved by hand."""
+    """One topic `t` whose partition p is led by node `leaders[p]`, and a sender with a clock moved by hand.
 
-    def __init__(self, leaders: tuple[int, ...] = (1,), *, idempotent: bool = True, retries: int = 1000) -> None:
+    `known`: the broker has taken batches of this producer before.
+    """
+
+    def __init__(
+        self,
+        leaders: tuple[int, ...] = (1,),
+        *,
+        idempotent: bool = True,
+        retries: int = 1000,
+        known: bool = True,
+    ) -> None:
         self.now_ms = 0
         self.accumulator = RecordAccumulator(
             AccumulatorLimits(batch_bytes=200, memory_bytes=10_000, delivery_timeout_ms=10_000)
@@ -74,6 +84,10 @@ class World:
         )
         if idempotent:
             self.sender.set_producer_id(77, 0)
+            for partition in range(len(leaders)):
+                queue = self.accumulator.queue(TopicPartition("t", partition))
+                queue.adopt(77, 0)
+                queue.acknowledged = known
         self.lead(*leaders)
 
     def lead(self, *leaders: int) -> None:
@@ -81,7 +95,9 @@ class World:
             nodes={node: BrokerNode(node, Address("h", node)) for node in (1, 2)},
             topics={
                 "t": TopicMetadata(
-                    "t", TOPIC_ID, partitions={p: PartitionMetadata(p, n) for p, n in enumerate(leaders)}
+                    "t",
+                    TOPIC_ID,
+                    partitions={p: PartitionMetadata(p, n) for p, n in enumerate(leaders)},
                 )
             },
         )
@@ -206,8 +222,23 @@ def test_a_failed_batch_goes_before_later_ones_and_alone() -> None:
     assert world.drain(after_ms=100) == []  # the second is still out
     world.answer(second, code=45)
     world.now_ms += 100
-    sent = [world.drain()[0] for _ in range(3)]
-    assert [numbers(intent)[2] for intent in sent] == [0, 1, 2]
+    sequences = []
+    for _ in range(2):
+        (intent,) = world.drain()
+        assert world.drain() == []
+        sequences.append(numbers(intent)[2])
+        world.answer(intent)
+    assert [*sequences, numbers(world.drain()[0])[2]] == [0, 1, 2]
+
+
+def test_until_a_broker_has_taken_one_batch_only_one_is_in_flight() -> None:
+    """A broker that does not know the producer takes any sequence: the second batch must not overtake the first."""
+    world = World(known=False)
+    world.big(3)
+    (intent,) = world.drain()
+    assert world.drain() == []
+    world.answer(intent)
+    assert len(world.drain()) == len(world.drain()) == 1
 
 
 def test_duplicates_count_as_written() -> None:
@@ -226,11 +257,11 @@ def test_a_batch_refused_for_good_fails_and_the_partition_starts_over_under_a_ne
     assert isinstance(error_of(batches[0]), TopicAuthorizationFailed)
     assert world.answer(second, code=45) == []
     world.now_ms += 100
-    sent = [world.drain()[0] for _ in range(2)]
-    assert [(numbers(intent), values(intent)[0][:1]) for intent in sent] == [
-        ((77, 1, 0), b"B"),
-        ((77, 1, 1), b"C"),
-    ]
+    (second,) = world.drain()
+    assert (numbers(second), values(second)[0]) == ((77, 1, 0), b"B" * 190)
+    world.answer(second)
+    (third,) = world.drain()
+    assert (numbers(third), values(third)[0]) == ((77, 1, 1), b"C" * 190)
 
 
 def test_numbers_are_not_reset_while_the_fate_of_a_batch_is_unknown() -> None:
@@ -265,10 +296,12 @@ def test_a_batch_that_is_too_large_is_cut_in_two_and_deliveries_follow() -> None
     world.answer(intent, code=10)
     assert batch.outcome is None
     assert batch.halves is not None
-    sent = [world.drain()[0] for _ in range(2)]
-    assert [(numbers(i)[2], values(i)) for i in sent] == [(0, [b"a"]), (1, [b"b", b"c"])]
-    world.answer(sent[0], offset=10)
-    world.answer(sent[1], offset=11)
+    (first,) = world.drain()
+    assert (numbers(first)[2], values(first)) == (0, [b"a"])
+    world.answer(first, offset=10)
+    (second,) = world.drain()
+    assert (numbers(second)[2], values(second)) == (1, [b"b", b"c"])
+    world.answer(second, offset=11)
     assert [batch.metadata_of(index).offset for index in range(3)] == [10, 11, 12]
     assert world.accumulator.memory_used == 0
 

@@ -32,13 +32,19 @@ def test_an_unknown_key_is_refused_and_the_nearest_one_named() -> None:
         ("linger_ms", True, "linger_ms must be an integer, got True"),
         ("linger_ms", -1, "linger_ms must be between 0 and 2147483647, got -1"),
         ("acks", 2, 'acks must be "all", 1 or 0, got 2'),
-        ("compression_type", "brotli", "compression_type must be one of none, gzip, snappy, lz4, zstd"),
+        (
+            "compression_type",
+            "brotli",
+            "compression_type must be one of none, gzip, snappy, lz4, zstd",
+        ),
         ("enable_idempotence", 1, "enable_idempotence must be True or False"),
         ("bootstrap_servers", "", "bootstrap_servers is empty"),
         ("bootstrap_servers", "host:http", "'host:http' is not host:port"),
     ],
 )
-def test_a_value_that_cannot_be_used_is_named_with_its_key(key: str, value: object, sentence: str) -> None:
+def test_a_value_that_cannot_be_used_is_named_with_its_key(
+    key: str, value: object, sentence: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_settings(ProducerConfig, {key: value})
     assert sentence in str(caught.value)

@@ -22,6 +22,7 @@ _EPOCH_MAX = 32_767
 
 class PartitionQueue:
     __slots__ = (
+        "acknowledged",
         "in_flight",
         "next_sequence",
         "producer_epoch",
@@ -39,17 +40,30 @@ class PartitionQueue:
         self.producer_epoch = -1
         self.next_sequence = 0
         self.reset_wanted = False
+        self.acknowledged = False
+        """The broker has taken a batch under the current producer id and epoch."""
 
     def next_candidate(self, in_flight_max: int) -> ProducerBatch | None:
-        """The batch that may go next, as far as order is concerned."""
+        """The batch that may go next, as far as order is concerned.
+
+        New batches may follow each other closely, because one connection keeps them in order. A batch that is sent
+        again goes alone: a broker without memory of the producer takes whatever sequence comes first.
+        """
         if not self.waiting or len(self.in_flight) >= in_flight_max:
             return None
         head = self.waiting[0]
         if self.reset_wanted:
+            if self.in_flight:
+                return None
             return next((batch for batch in self.waiting if batch.maybe_appended), None)
-        if any(batch.order > head.order for batch in self.in_flight):
+        if self.in_flight and not self._may_follow(head):
             return None
         return head
+
+    def _may_follow(self, batch: ProducerBatch) -> bool:
+        """Behind what is in flight: first attempts only, once the broker has shown that it knows the producer."""
+        unknown = self.producer_id >= 0 and not self.acknowledged
+        return not (unknown or batch.attempts or any(b.attempts > 1 for b in self.in_flight))
 
     def take(self, batch: ProducerBatch) -> None:
         """Move `batch` from waiting to in flight."""
@@ -97,6 +111,7 @@ class PartitionQueue:
             batch.base_sequence = -1
         self.next_sequence = 0
         self.reset_wanted = False
+        self.acknowledged = False
         if self.producer_epoch >= _EPOCH_MAX:
             self.producer_id = -1
             return False
@@ -107,3 +122,4 @@ class PartitionQueue:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.next_sequence = 0
+        self.acknowledged = False

@@ -6,6 +6,7 @@ are settled. Order and uniqueness live in `partition_queue`. Knows no sockets an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from millstream.clients.core.accumulator import RecordAccumulator
@@ -84,9 +85,17 @@ class Sender:
         self._identity = (producer_id, producer_epoch)
 
     def drain(
-        self, cluster: ClusterMetadata, now_ms: int, *, hurry: bool = False
+        self,
+        cluster: ClusterMetadata,
+        now_ms: int,
+        *,
+        hurry: bool = False,
+        is_ready: Callable[[int], bool] = lambda _: True,
     ) -> list[ProduceIntent]:
-        """Requests to send now. With `hurry` (flush, close, no memory left) batches do not linger."""
+        """Requests to send now, in this order. With `hurry` (flush, close, no memory left) batches do not linger.
+
+        Only nodes that `is_ready` get requests: what goes to a node must go over one connection, or order is lost.
+        """
         if self.producer_id_wanted:
             return []
         chosen: dict[int, dict[TopicPartition, ProducerBatch]] = {}
@@ -98,6 +107,8 @@ class Sender:
             leader = cluster.leader(queue.topic_partition)
             if leader is None:
                 self.metadata_wanted = True
+                continue
+            if not is_ready(leader):
                 continue
             size = sizes.get(leader, 0) + batch.size_bytes
             is_full = leader in chosen and size > self._policy.request_bytes_max
@@ -161,6 +172,14 @@ class Sender:
             settled += self._fail(queue, batch, error, now_ms)
             self._maybe_reset(queue)
         return settled
+
+    def handle_unreachable(self, node_id: int, cluster: ClusterMetadata, error: KafkaError) -> None:
+        """No connection came about: remembered for the message, should the delivery time end so."""
+        self.metadata_wanted = True
+        for queue in self._accumulator.busy_queues:
+            if cluster.leader(queue.topic_partition) == node_id:
+                for batch in queue.waiting:
+                    batch.last_error = error
 
     def expire(self, now_ms: int) -> list[ProducerBatch]:
         """Fail the waiting batches whose delivery time is over."""
@@ -234,6 +253,7 @@ class Sender:
     def _succeed(
         self, batch: ProducerBatch, offset: int, append_time_ms: int
     ) -> list[ProducerBatch]:
+        self._accumulator.queue(batch.topic_partition).acknowledged = True
         return self._settle(batch, BatchOutcome(offset, append_time_ms))
 
     def _fail(

@@ -1,0 +1,165 @@
+"""Groups of two members: share, rebalance, commit, resume; listeners are told in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from millstream.clients import (
+    Admin,
+    Consumer,
+    NewTopic,
+    Producer,
+    RebalanceListener,
+    TopicPartition,
+)
+
+NewName = Callable[[], str]
+
+
+async def topic_with_partitions(bootstrap: str, name: str, partitions: int) -> str:
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        (await admin.create_topics([NewTopic(name, partitions)])).raise_errors()
+    return name
+
+
+async def until_shared(consumers: list[Consumer], partitions: int) -> None:
+    """Poll all until each has its part."""
+    async with asyncio.timeout(30):
+        while True:
+            for consumer in consumers:
+                await consumer.poll(timeout_ms=50)
+            parts = [consumer.assignment() for consumer in consumers]
+            if all(parts) and sum(map(len, parts)) == partitions:
+                return
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin", "cooperative-sticky"])
+async def test_two_members_share_and_the_last_one_gets_everything(
+    bootstrap: str, new_topic: NewName, assignor: str
+) -> None:
+    topic = await topic_with_partitions(bootstrap, new_topic(), 4)
+
+    def member() -> Consumer:
+        return Consumer(
+            bootstrap_servers=bootstrap,
+            group_id=f"g-{topic}",
+            auto_offset_reset="earliest",
+            heartbeat_interval_ms=100,
+            partition_assignment_strategy=assignor,
+        )
+
+    async with member() as first:
+        first.subscribe([topic])
+        await until_shared([first], 4)
+        async with member() as second:
+            second.subscribe([topic])
+            await until_shared([first, second], 4)
+            assert len(first.assignment()) == len(second.assignment()) == 2
+            assert not first.assignment() & second.assignment()
+        await until_shared([first], 4)
+
+
+async def test_a_group_resumes_where_it_committed_and_loses_nothing_in_a_rebalance(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = await topic_with_partitions(bootstrap, new_topic(), 2)
+    seen: list[bytes | None] = []
+    settings = {
+        "bootstrap_servers": bootstrap,
+        "group_id": f"g-{topic}",
+        "auto_offset_reset": "earliest",
+        "heartbeat_interval_ms": 100,
+    }
+    async with Producer(bootstrap_servers=bootstrap) as producer, Consumer(**settings) as first:
+        first.subscribe([topic])
+        for number in range(100):
+            await producer.send(topic, b"%d" % number, partition=number % 2)
+        await producer.flush()
+        async with asyncio.timeout(30):
+            while len(seen) < 40:
+                seen += [record.value for record in await first.poll(max_records=20)]
+        async with Consumer(**settings) as second:
+            second.subscribe([topic])
+            async with asyncio.timeout(30):
+                while len(seen) < 100 or not second.assignment():
+                    for consumer in (first, second):
+                        seen += [r.value for r in await consumer.poll(max_records=5, timeout_ms=50)]
+        for number in range(100, 120):
+            await producer.send(topic, b"%d" % number, partition=number % 2)
+        await producer.flush()
+    async with Consumer(**settings) as third:
+        third.subscribe([topic])
+        async with asyncio.timeout(30):
+            while len(seen) < 120:
+                seen += [record.value for record in await third.poll()]
+    assert sorted(int(value or b"-1") for value in seen) == list(range(120))
+
+
+class Diary(RebalanceListener):
+    def __init__(self) -> None:
+        self.entries: list[tuple[str, set[int]]] = []
+
+    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        self.entries.append(("revoked", {p.partition for p in partitions}))
+
+    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        self.entries.append(("assigned", {p.partition for p in partitions}))
+
+
+@pytest.mark.parametrize(
+    ("assignor", "expected"),
+    [
+        ("range", [("assigned", {0, 1}), ("revoked", {0, 1}), ("assigned", {0}), ("revoked", {0})]),
+        (
+            "cooperative-sticky",
+            [
+                ("assigned", {0, 1}),
+                ("revoked", {1}),
+                ("assigned", set()),
+                ("assigned", set()),
+                ("revoked", {0}),
+            ],
+        ),
+    ],
+)
+async def test_eager_members_give_up_everything_cooperative_ones_what_moves(
+    bootstrap: str, new_topic: NewName, assignor: str, expected: list[tuple[str, set[int]]]
+) -> None:
+    topic = await topic_with_partitions(bootstrap, new_topic(), 2)
+    diary = Diary()
+
+    def member(instance: str) -> Consumer:
+        return Consumer(
+            bootstrap_servers=bootstrap,
+            client_id=instance,
+            group_id=f"g-{topic}",
+            heartbeat_interval_ms=100,
+            partition_assignment_strategy=assignor,
+        )
+
+    async with member("b-second") as second:
+        async with member("a-first") as first:
+            first.subscribe([topic], listener=diary)
+            await until_shared([first], 2)
+            second.subscribe([topic])
+            await until_shared([first, second], 2)
+            for _ in range(3):
+                await first.poll(timeout_ms=100)
+                await second.poll(timeout_ms=100)
+        assert diary.entries == expected
+
+
+async def test_a_pattern_finds_topics_that_come_later(bootstrap: str, new_topic: NewName) -> None:
+    name = new_topic()
+    await topic_with_partitions(bootstrap, f"p-{name}-1", 1)
+    async with Consumer(
+        bootstrap_servers=bootstrap, group_id=f"g-{name}", metadata_max_age_ms=200
+    ) as consumer:
+        consumer.subscribe(pattern=f"p-{name}-.*")
+        await until_shared([consumer], 1)
+        await topic_with_partitions(bootstrap, f"p-{name}-2", 1)
+        await until_shared([consumer], 2)
+        assert consumer.subscription() == {f"p-{name}-1", f"p-{name}-2"}
