@@ -167,3 +167,14 @@ def test_a_restart_that_cannot_be_stored_rebalances_the_group(group: SimGroup) -
     group.join(instance_id="i2")
     with pytest.raises(RebalanceInProgress):
         group.answer(group.heartbeat(leader, 2, instance_id="i1"))
+
+
+def test_who_has_joined_leads_when_a_static_leader_is_absent(group: SimGroup) -> None:
+    leader, follower = stable_static(group, "i1", "i2")
+    waiting = group.join(follower, instance_id="i2", terms=JoinTerms({"range": b"new"}))
+    for _ in range(6):
+        group.coordinator.pass_time(5_000)
+        group.heartbeat(leader, 2, instance_id="i1")
+    response = group.answer(waiting)
+    assert (response.generation_id, response.leader) == (3, follower)
+    assert [m.group_instance_id for m in response.members] == ["i1", "i2"]

@@ -77,7 +77,7 @@ def complete_join(group: ClassicGroup, turn: Turn) -> None:
         turn.result.records.append(group_metadata_record(group, {}))
         return
     _LOG.info(
-        "group %s: generation %d has %d members",
+        "group %s: generation %d begins, members: %d",
         group.group_id,
         group.generation,
         len(group.members),
