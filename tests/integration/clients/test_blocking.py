@@ -1,0 +1,119 @@
+"""The blocking twins: the same behaviour from plain code, from many threads, after a fork."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+from millstream.clients import NewTopic, TopicPartition, blocking
+from millstream.errors import UnknownTopicOrPartition
+
+NewName = Callable[[], str]
+
+
+def test_records_and_arrow_go_in_and_come_out(bootstrap: str, new_topic: NewName) -> None:
+    topic = new_topic()
+    rows = pa.RecordBatch.from_pydict({"value": pa.array([b"b", b"c"], pa.binary())})
+    with blocking.Producer(bootstrap_servers=bootstrap) as producer:
+        assert producer.send(topic, b"a", timestamp_ms=9).result() == (topic, 0, 0, 9)
+        assert [metadata.offset for metadata in producer.send_batch(topic, rows).result()] == [1]
+    settings = {
+        "bootstrap_servers": bootstrap,
+        "group_id": f"g-{topic}",
+        "auto_offset_reset": "earliest",
+    }
+    with blocking.Consumer(**settings) as consumer:
+        consumer.subscribe([topic])
+        assert [next(consumer).value for _ in range(2)] == [b"a", b"b"]
+        consumer.commit()
+        partition = TopicPartition(topic, 0)
+        assert consumer.committed([partition])[partition].offset == 2
+    with blocking.RangeReader(bootstrap_servers=bootstrap) as reader:
+        assert reader.offsets(topic, -1) == {0: 3}
+        batches = list(reader.read(topic, 0, 1, 3))
+        assert [v for batch in batches for v in batch.column("value").to_pylist()] == [b"b", b"c"]
+
+
+def test_threads_share_a_producer(bootstrap: str, new_topic: NewName) -> None:
+    topic = new_topic()
+    with blocking.Producer(bootstrap_servers=bootstrap, linger_ms=1) as producer:
+
+        def work(name: int) -> None:
+            for number in range(500):
+                producer.send(topic, b"%d %d" % (name, number))
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        producer.flush()
+    with blocking.RangeReader(bootstrap_servers=bootstrap) as reader:
+        values = [
+            value
+            for batch in reader.read(topic, 0, 0, 2000)
+            for value in batch.column("value").to_pylist()
+        ]
+    for name in range(4):
+        mine = [value for value in values if value.startswith(b"%d " % name)]
+        assert mine == [b"%d %d" % (name, number) for number in range(500)]
+
+
+def test_admin_results_hold_errors_until_asked(bootstrap: str, new_topic: NewName) -> None:
+    topic = new_topic()
+    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
+        created = admin.create_topics([NewTopic(topic, 2)]).raise_errors()
+        assert created.result(topic).name == topic
+        described = admin.describe_topics([topic, "nowhere"])
+        assert len(described.result(topic).partitions) == 2
+        with pytest.raises(UnknownTopicOrPartition, match="nowhere"):
+            described.result("nowhere")
+        assert topic in admin.list_topics()
+        admin.delete_topics([topic]).raise_errors()
+        assert topic not in admin.list_topics()
+
+
+def test_the_interpreter_exits_after_sending_what_was_left(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    script = f"""
+        from millstream.clients import blocking
+        producer = blocking.Producer(bootstrap_servers={bootstrap!r}, linger_ms=5000)
+        producer.send({topic!r}, b"last words")
+    """
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True, timeout=60
+    )
+    with blocking.RangeReader(bootstrap_servers=bootstrap) as reader:
+        assert reader.offsets(topic, -1) == {0: 1}
+
+
+def test_a_forked_child_is_told_to_make_its_own(bootstrap: str, new_topic: NewName) -> None:
+    topic = new_topic()
+    script = f"""
+        import os, sys
+        from millstream.clients import blocking
+        producer = blocking.Producer(bootstrap_servers={bootstrap!r})
+        producer.send({topic!r}, b"parent").result()
+        if os.fork() == 0:
+            try:
+                producer.send({topic!r}, b"x")
+            except blocking.ForkedClient as error:
+                assert "make a new one" in str(error)
+                own = blocking.Producer(bootstrap_servers={bootstrap!r})
+                own.send({topic!r}, b"child").result()
+                own.close()
+                os._exit(7)
+        _, status = os.wait()
+        producer.close()
+        sys.exit(os.waitstatus_to_exitcode(status))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False, timeout=60)
+    assert done.returncode == 7
