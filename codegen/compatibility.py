@@ -34,7 +34,7 @@ def render() -> str:
         handler = HANDLERS.get(key)
         kafka = _range(versions.lowest, versions.highest)
         if handler is None:
-            rows.append(f"| {key.value} | {name} | {kafka} | – | {SKIPPED[key]} |")
+            rows.append(f"| {key.value} | {name} | {kafka} | no | {SKIPPED[key]} |")
             continue
         summary, limits = _described(handler)
         rows.append(
@@ -51,7 +51,7 @@ def api_name(key: ApiKey) -> str:
 
 
 def _range(lowest: int, highest: int) -> str:
-    return str(lowest) if lowest == highest else f"{lowest}–{highest}"
+    return str(lowest) if lowest == highest else f"{lowest}-{highest}"
 
 
 def _described(handler: Handler) -> tuple[str, str]:
