@@ -107,7 +107,7 @@ def checked_batches(
         _check_size(header.size_bytes, config, origin)
         validate_batch(header, view)
         if origin is AppendOrigin.CLIENT:
-            validate_produced_batch(header)
+            _check_produced(header)
         headers.append(header)
         views.append(view)
     if not headers:
@@ -120,6 +120,12 @@ def checked_batches(
             f"{batches.size_bytes} bytes do not fit into one segment of {config.segment_bytes}"
         )
     return batches
+
+
+def _check_produced(header: BatchHeader) -> None:
+    validate_produced_batch(header)
+    if header.base_offset != 0:
+        raise InvalidRecord(f"a producer's batch begins at offset 0, not at {header.base_offset}")
 
 
 def _check_size(size_bytes: int, config: LogConfig, origin: AppendOrigin) -> None:

@@ -18,7 +18,7 @@ from millstream.errors import OffsetOutOfRange
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
-from millstream.records.batch import iterate_batches
+from millstream.records.batch import iterate_batches, patch_offset_and_epoch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from millstream.runtime import Instant
@@ -104,7 +104,9 @@ class LogMachine(RuleBasedStateMachine):
     @rule()
     def retry(self) -> None:
         last = self.last_produced()
-        info = self.log.append_as_leader(memoryview(bytearray(last.content)), 3, self.now)
+        resent = memoryview(bytearray(last.content))
+        patch_offset_and_epoch(resent, 0, -1)
+        info = self.log.append_as_leader(resent, 3, self.now)
         assert info.is_duplicate
         assert (info.first_offset, info.last_offset) == (last.base_offset, last.next_offset - 1)
 

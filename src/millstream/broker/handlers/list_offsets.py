@@ -2,7 +2,7 @@
 
 Versions 1-11. Special timestamps: -1 latest (last stable offset at read_committed), -2 earliest, -3 maximum timestamp (7+),
 -4 earliest local (8+), -5 latest tiered (9+), -6 earliest pending upload (11+); asked for in an older version they are
-answered with UNSUPPORTED_VERSION. Any other timestamp gives the first committed record that is not older, exactly; none
+answered with UNSUPPORTED_VERSION, and so are lower numbers. A timestamp gives the first committed record that is not older, exactly; none
 gives offset -1. Answered by the leader only; a leader epoch (4+) fences clients with old metadata. A partition named twice
 is INVALID_REQUEST. The time limit of version 10 is not needed: nothing here waits.
 Not supported: tiered positions (-5, -6) answer -1, as a broker without remote storage does. A replica id is not looked at:
@@ -77,7 +77,10 @@ def _answer(
     try:
         if (topic.name, asked.partition_index) in repeated:
             raise InvalidRequest(f"{topic.name}-{asked.partition_index} is asked for twice")
-        if context.version < _SINCE_VERSION.get(asked.timestamp, 0):
+        if (
+            context.version < _SINCE_VERSION.get(asked.timestamp, 0)
+            or asked.timestamp < EARLIEST_PENDING_UPLOAD
+        ):
             raise UnsupportedVersion(
                 f"timestamp {asked.timestamp} has no meaning in version {context.version} of ListOffsets"
             )

@@ -7,7 +7,8 @@ remember them: `millstream.flush.on.ack=auto` then waits for a group-commit fsyn
 whatever the replicas; `never`: not at all).
 One batch per partition. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
 Errors per partition; from version 8 on with a message and the records at fault, from 10 on with the current leader.
-Not supported: transactions. A transactional id, or a transactional batch, is refused with INVALID_TXN_STATE.
+Not supported: transactions. A transactional id is refused with INVALID_TXN_STATE; a transactional batch without one with
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as by Kafka (CVE-2018-17196).
 """
 
 from __future__ import annotations
@@ -22,15 +23,20 @@ from millstream.broker.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node import Node
 from millstream.broker.request_context import RequestContext
 from millstream.errors import (
+    InvalidProducerEpoch,
     InvalidRecord,
     InvalidRequiredAcks,
+    InvalidTimestamp,
     InvalidTopic,
     InvalidTxnState,
     KafkaError,
     NotEnoughReplicasAfterAppend,
+    OutOfOrderSequenceNumber,
     RequestTimedOut,
+    TransactionalIdAuthorizationFailed,
     UnknownTopicId,
     UnsupportedCompressionType,
+    UnsupportedForMessageFormat,
 )
 from millstream.log.append_check import RefusedRecords, RefusedTimestamps
 from millstream.model import TopicPartition
@@ -46,7 +52,7 @@ from millstream.protocol.generated.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from millstream.records.batch import read_header
+from millstream.records.batch import BATCH_HEADER_BYTES, read_header
 from millstream.records.compression import Codec
 from millstream.replication.partition import ACKS_ALL, Partition
 
@@ -61,6 +67,13 @@ _NO_ACKS: Final = 0
 _TOPIC_ID_VERSION: Final = 13
 _LEADER_HINT_VERSION: Final = 10
 _ZSTD_VERSION: Final = 7
+_TELLS_LOG_START: Final = (
+    InvalidRecord,
+    InvalidTimestamp,
+    OutOfOrderSequenceNumber,
+    InvalidProducerEpoch,
+)
+"""Refusals that a producer may answer by looking at what the log still holds (KIP-360); so they say where it starts."""
 
 
 @dataclass(slots=True)
@@ -124,11 +137,17 @@ def _produce_partition(
     try:
         if topic is None:
             raise UnknownTopicId
-        records = _checked_records(topic, data, request, context)
         partition = context.node.partitions.get(topic, data.index)
-        appended = partition.append(records, context.now, acks=request.acks)
+        records = _checked_records(topic, data, request, context)
     except KafkaError as error:
         return _refused(topic or "", data.index, error, context)
+    try:
+        appended = partition.append(records, context.now, acks=request.acks)
+    except KafkaError as error:
+        response = _refused(topic, data.index, error, context)
+        if isinstance(error, _TELLS_LOG_START):
+            response.log_start_offset = partition.log_start_offset
+        return response
     response = PartitionProduceResponse(
         index=data.index,
         base_offset=appended.first_offset,
@@ -146,23 +165,32 @@ def _produce_partition(
 def _checked_records(
     topic: str, data: PartitionProduceData, request: ProduceRequest, context: RequestContext
 ) -> memoryview:
-    """What can be refused before the partition is looked up. The log checks the batch itself."""
+    """What can be refused before the log sees it; the log checks the batch itself."""
+    records = data.records
+    if records is None or len(records) < BATCH_HEADER_BYTES:
+        raise InvalidRecord("there is no whole record batch")
+    assert isinstance(records, memoryview), "the codec gives records as a view of the request frame"
+    try:
+        header = read_header(records)
+    except UnsupportedForMessageFormat as error:
+        raise InvalidRecord(str(error)) from error
+    if header.size_bytes != len(records):
+        raise InvalidRecord(
+            f"the batch says it has {header.size_bytes} bytes, there are {len(records)}: send one whole batch per partition"
+        )
+    if header.codec is Codec.ZSTD and context.version < _ZSTD_VERSION:
+        raise UnsupportedCompressionType(f"zstd needs version {_ZSTD_VERSION} of Produce")
     if request.acks not in (ACKS_ALL, 0, 1):
         raise InvalidRequiredAcks(f"acks must be -1 (all), 0 or 1, not {request.acks}")
     if topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
         raise InvalidTopic(f"clients may not write to the internal topic {topic}")
-    records = data.records
-    if not records:
-        raise InvalidRecord("there is no record batch")
-    assert isinstance(records, memoryview), "the codec gives records as a view of the request frame"
-    header = read_header(records)
-    if header.size_bytes < len(records):
-        raise InvalidRecord("only one record batch per partition is allowed")
-    if header.codec is Codec.ZSTD and context.version < _ZSTD_VERSION:
-        raise UnsupportedCompressionType(f"zstd needs version {_ZSTD_VERSION} of Produce")
-    if request.transactional_id is not None or header.is_transactional:
+    if request.transactional_id is not None:
         raise InvalidTxnState(
             "this broker does not serve transactions yet; produce without a transactional id"
+        )
+    if header.is_transactional:
+        raise TransactionalIdAuthorizationFailed(
+            "a transactional batch needs the transactional id in the request"
         )
     return records
 

@@ -91,6 +91,10 @@ async def test_a_special_timestamp_has_no_meaning_before_its_version(plane, time
     assert ask(plane, at(timestamp), version=version + 1)[0].error_code == 0
 
 
+async def test_a_timestamp_below_the_special_ones_has_no_meaning(plane):
+    assert ask(plane, at(-7))[0].error_code == UnsupportedVersion.code
+
+
 async def test_leader_epochs_are_checked(plane):
     told = ask(plane, at(-1, epoch=2), at(-1, partition=1, epoch=4))
     assert [p.error_code for p in told] == [FencedLeaderEpoch.code, UnknownLeaderEpoch.code]

@@ -13,7 +13,9 @@ from millstream.errors import (
     InvalidTxnState,
     KafkaStorageError,
     NotLeaderOrFollower,
+    OutOfOrderSequenceNumber,
     RequestTimedOut,
+    TransactionalIdAuthorizationFailed,
     UnknownTopicId,
     UnknownTopicOrPartition,
     UnsupportedCompressionType,
@@ -156,12 +158,30 @@ async def test_exactly_one_batch_per_partition(plane):
     two = memoryview(bytearray(plane.batch(b"a")) + plane.batch(b"b"))
     told = await answer(plane, request((0, two), (1, None)))
     assert [p.error_code for p in told] == [InvalidRecord.code, InvalidRecord.code]
-    assert "only one record batch" in told[0].error_message
+    assert "one whole batch per partition" in told[0].error_message
 
 
-async def test_a_batch_shorter_than_it_says_is_corrupt(plane):
-    (told,) = await answer(plane, request((0, plane.batch(b"abc")[:-1])))
-    assert told.error_code == CorruptMessage.code
+async def test_a_batch_shorter_than_it_says_is_invalid(plane):
+    cut = plane.batch(b"abc")
+    told = await answer(plane, request((0, cut[:-1]), (1, cut[:30])))
+    assert [p.error_code for p in told] == [InvalidRecord.code, InvalidRecord.code]
+
+
+async def test_a_produced_batch_begins_at_offset_zero_in_the_current_format(plane):
+    old = plane.batch(b"a")
+    old[16] = 1
+    told = await answer(plane, request((0, plane.batch(b"a", base_offset=77)), (1, old)))
+    assert [p.error_code for p in told] == [InvalidRecord.code, InvalidRecord.code]
+
+
+async def test_a_refusal_of_records_tells_where_the_log_starts(plane):
+    for _ in range(3):
+        await answer(plane, request((0, plane.batch(b"a"))))
+    plane.hosted["t", 0].delete_records_before(2)
+    gap = {"producer_id": 5, "producer_epoch": 0}
+    await answer(plane, request((0, plane.batch(b"a", base_sequence=0, **gap))))
+    (told,) = await answer(plane, request((0, plane.batch(b"a", base_sequence=9, **gap))))
+    assert (told.error_code, told.log_start_offset) == (OutOfOrderSequenceNumber.code, 2)
 
 
 async def test_zstd_needs_version_7(plane):
@@ -181,12 +201,13 @@ async def test_records_without_keys_on_a_compacted_topic_are_named(plane):
 async def test_transactions_are_refused_clearly(plane):
     (told,) = await answer(plane, request((0, plane.batch(b"a")), transactional_id="tx"))
     assert told.error_code == InvalidTxnState.code
+    assert "does not serve transactions yet" in told.error_message
     hidden = plane.batch(
         b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
     )
-    (told,) = await answer(plane, request((0, hidden)))
-    assert told.error_code == InvalidTxnState.code
     assert "does not serve transactions yet" in told.error_message
+    (told,) = await answer(plane, request((0, hidden)))
+    assert told.error_code == TransactionalIdAuthorizationFailed.code
 
 
 async def test_internal_topics_are_for_the_broker_and_the_admin_client(plane):
