@@ -11,7 +11,7 @@ from typing import Final
 
 from millstream.broker.config import BrokerConfig
 from millstream.broker.controller_runner import ControllerRunner
-from millstream.broker.features import SUPPORTED_FEATURES
+from millstream.broker.features import TOLERATED_FEATURES
 from millstream.broker.listeners import Listener
 from millstream.broker.node import NodeIdentity
 from millstream.controller.bootstrap import ControllerStart
@@ -63,7 +63,7 @@ class BrokerSession:
                     min_supported_version=levels.lowest,
                     max_supported_version=levels.highest,
                 )
-                for name, levels in SUPPORTED_FEATURES.items()
+                for name, levels in TOLERATED_FEATURES.items()
             ],
             rack=self._config.broker_rack,
             log_dirs=[self._identity.directory_id],
@@ -123,6 +123,6 @@ class BrokerSession:
         start = ControllerStart(
             controller_id=self._identity.node_id,
             incarnation_id=self._identity.incarnation_id,
-            features=SUPPORTED_FEATURES,
+            features=TOLERATED_FEATURES,
         )
         await self._controller.submit(Controller.handle_controller_registration, start)

@@ -22,6 +22,7 @@ from millstream.errors import NotController, RequestTimedOut
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
+from millstream.metadata.record_versions import record_version
 from millstream.model import LeaderEpoch, Offset
 from millstream.protocol.generated import metadata_records
 from millstream.protocol.record_frames import encode_metadata_record
@@ -116,8 +117,7 @@ class ControllerRunner:
     def _activate(self, epoch: LeaderEpoch) -> None:
         """The first commit of an epoch covers everything before it: what a new controller must know is in the image."""
         controller = self._controller = Controller(self._loader.image, self._settings, epoch)
-        transaction_open = self._loader.image.offset < self._committed_offset - 1
-        result = controller.handle_activation(transaction_open, self._context())
+        result = controller.handle_activation(self._loader.transaction_open, self._context())
         self._append(controller, result.records)
 
     def _context(self) -> ControllerContext:
@@ -129,7 +129,7 @@ class ControllerRunner:
         assert self._driver is not None, "the controller runs only with a driver"
         assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
         known = cast("Sequence[metadata_records.MetadataRecord]", records)
-        values = [encode_metadata_record(record, record.HIGHEST_VERSION) for record in known]
+        values = [encode_metadata_record(record, record_version(record)) for record in known]
         first_offset = self._driver.propose(values, self._leads_epoch)
         assert first_offset == self._end_offset, (
             f"records written for offset {self._end_offset} went to {first_offset}"

@@ -11,8 +11,20 @@ from millstream.metadata.broker_registration import FeatureRange
 SUPPORTED_FEATURES: Final[Mapping[str, FeatureRange]] = MappingProxyType(
     {
         "kraft.version": FeatureRange(0, 1),
-        "metadata.version": FeatureRange(
-            30, 30
-        ),  # 4.3-IV0: the controller writes the records of this level only
+        "metadata.version": FeatureRange(30, 30),  # 4.3-IV0: the controller writes its records only
     }
 )
+"""What ApiVersions announces."""
+
+TOLERATED_FEATURES: Final[Mapping[str, FeatureRange]] = MappingProxyType(
+    {
+        **SUPPORTED_FEATURES,
+        "eligible.leader.replicas.version": FeatureRange(0, 1),
+        "group.version": FeatureRange(0, 1),
+        "share.version": FeatureRange(0, 1),
+        "streams.version": FeatureRange(0, 1),
+        "transaction.version": FeatureRange(0, 2),
+    }
+)
+"""What a metadata log may have finalized without keeping this node out: a data directory of Kafka 4.3 has all of these at
+their highest. What they stand for is not served, so clients are not told of them."""

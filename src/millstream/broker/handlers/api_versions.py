@@ -42,7 +42,9 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
         ],
         finalized_features_epoch=image.offset,
         finalized_features=[
-            FinalizedFeatureKey(name, level, level) for name, level in image.features.items()
+            FinalizedFeatureKey(name, level, level)
+            for name, level in image.features.items()
+            if name in SUPPORTED_FEATURES
         ],
     )
 
