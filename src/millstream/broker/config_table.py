@@ -104,9 +104,10 @@ _CONNECTIONS = (
     _integer("socket.listen.backlog.size", 50, at_least(1), "Connections that may wait to be accepted."),
     _integer(
         "socket.send.buffer.bytes",
-        -1,
+        393_216,
         at_least(-1),
-        "SO_SNDBUF of client sockets; -1 leaves it to the operating system, which adapts it (Kafka's default: 102400).",
+        "SO_SNDBUF of client sockets; -1 leaves it to the operating system, which lets large fetches fill more memory than caches "
+        "hold (Kafka's default: 102400).",
     ),
     _integer(
         "socket.receive.buffer.bytes",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
 
 from millstream.broker.error_responses import error_response
 from millstream.broker.node import Node
@@ -16,7 +17,7 @@ from millstream.broker.request_context import RequestContext
 from millstream.errors import KafkaError, ProtocolError, UnknownServerError, UnsupportedVersion
 from millstream.net.client_connection import ClientConnection
 from millstream.net.request_handler import Response
-from millstream.protocol.api import ApiKey, Message, request_class
+from millstream.protocol.api import ApiKey, Message, request_class, response_class
 from millstream.protocol.frames import decode_request_header, encode_response
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.headers import RequestHeader
@@ -28,7 +29,7 @@ _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 class _Route:
     """What dispatch needs of one API, looked up once."""
 
-    __slots__ = ("decode", "handle", "highest", "key", "lowest")
+    __slots__ = ("decode", "handle", "highest", "key", "lowest", "response_class")
 
     def __init__(self, handler: Handler) -> None:
         self.key = handler.api.key
@@ -40,6 +41,7 @@ class _Route:
         self.decode: Callable[[memoryview, int, int], tuple[Message, int]] = request_class(
             handler.api.key
         ).decode
+        self.response_class: type = response_class(handler.api.key)
 
 
 class Dispatcher:
@@ -72,9 +74,11 @@ class Dispatcher:
             result = route.handle(message, context)
             if result is None:
                 return None
-            if isinstance(result, Awaitable):
-                return self._finish(route, header, message, result)
-            return encode_response(route.key, version, header.correlation_id, result)
+            if not isinstance(result, route.response_class):  # asking for Awaitable costs more
+                return self._finish(route, header, message, cast("Awaitable[Message]", result))
+            return encode_response(
+                route.key, version, header.correlation_id, cast("Message", result)
+            )
         except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
             return _failed(route.key, header, message, error)
 

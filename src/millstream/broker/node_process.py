@@ -188,5 +188,7 @@ def _connection_limits(config: BrokerConfig) -> ConnectionLimits:
         connections_max=config.max_connections,
         connections_per_host_max=config.max_connections_per_ip,
         queued_request_bytes_max=queued if queued >= 0 else unlimited,
+        send_buffer_bytes=config.socket_send_buffer_bytes,
+        receive_buffer_bytes=config.socket_receive_buffer_bytes,
         idle_ms=config.connections_max_idle_ms,
     )

@@ -21,6 +21,10 @@ class ConnectionLimits:
     """`queued.max.request.bytes`: unanswered requests of all connections; above it no new frame is started."""
     unsent_bytes_max: int = 16 * 1024 * 1024
     """Response bytes the client does not take; above it the connection's socket is not read."""
+    send_buffer_bytes: int = -1
+    """`socket.send.buffer.bytes`: SO_SNDBUF; -1 leaves it to the operating system."""
+    receive_buffer_bytes: int = -1
+    """`socket.receive.buffer.bytes`: SO_RCVBUF; -1 leaves it to the operating system."""
     idle_ms: int = 600_000
     """`connections.max.idle.ms`"""
     frame_ms: int = 30_000

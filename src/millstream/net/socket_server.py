@@ -61,6 +61,10 @@ class SocketServer:
     def bind(self, listener_name: str, host: str, port: int, backlog: int) -> int:
         """Opens a port and returns its number. Raises ConfigError with a sentence for the operator."""
         listening = open_listening_socket(host, port, backlog)
+        if self.limits.receive_buffer_bytes >= 0:  # inherited; the window is agreed before accept()
+            listening.setsockopt(
+                socket.SOL_SOCKET, socket.SO_RCVBUF, self.limits.receive_buffer_bytes
+            )
         self._listeners.append((listener_name, listening))
         bound: int = listening.getsockname()[1]
         return bound
@@ -143,6 +147,8 @@ class SocketServer:
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if self.limits.send_buffer_bytes >= 0:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.send_buffer_bytes)
         peer = ClientConnection(next(self._connection_ids), host, port, listener_name)
         assert self._handler is not None, "a connection was accepted before serve() began"
         connection = Connection(connected, peer, self._handler, self)
