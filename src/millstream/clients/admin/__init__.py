@@ -21,8 +21,6 @@ from millstream.clients.admin.results import (
 from millstream.clients.core.subscription import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 __all__ = [
-    "EARLIEST_TIMESTAMP",
-    "LATEST_TIMESTAMP",
     "Admin",
     "AlterConfig",
     "AlterOperation",
@@ -32,9 +30,11 @@ __all__ = [
     "ConfigResourceType",
     "ConfigSource",
     "CreatedTopic",
+    "EARLIEST_TIMESTAMP",
     "GroupDescription",
     "GroupListing",
     "GroupMemberDescription",
+    "LATEST_TIMESTAMP",
     "NewTopic",
     "Results",
     "TopicDescription",
