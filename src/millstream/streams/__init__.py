@@ -14,6 +14,7 @@ from millstream.streams.dsl import (
     StreamsBuilder,
     TimeWindowedKStream,
 )
+from millstream.streams.dsl.stream_stream_join import JoinWindows, StreamJoined
 from millstream.streams.dsl.suppressed import Suppressed
 from millstream.streams.dsl.windowed import EmitStrategy
 from millstream.streams.options import Materialized, OffsetReset, RecordContext, StoreType
@@ -31,6 +32,7 @@ __all__ = [
     "CogroupedKStream",
     "EmitStrategy",
     "GlobalKTable",
+    "JoinWindows",
     "KGroupedStream",
     "KGroupedTable",
     "KStream",
@@ -47,6 +49,7 @@ __all__ = [
     "SessionWindows",
     "SlidingWindows",
     "StoreType",
+    "StreamJoined",
     "StreamsBuilder",
     "StreamsConfig",
     "Suppressed",

@@ -20,7 +20,9 @@ from millstream.streams.state import (
     TimestampedKeyValueStore,
     WindowStore,
 )
+from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
+from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
 APPLICATION_ID = "app"
@@ -280,8 +282,14 @@ def _stores(driver: TopologyTestDriver) -> dict:
     dumped = {}
     for name, store in sorted(driver.stores().items()):
         rows = []
-        if isinstance(store, SuppressionBuffer):
+        if isinstance(store, SuppressionBuffer | UnmatchedStore):
             continue
+        if isinstance(store, PlainWindowStore):
+            for window, value in store.fetch_all():
+                # Kafka Streams shows rows of in-memory window stores with their start as timestamp.
+                start = [] if store.spec.persistent else [window.start_ms]
+                at = (text(window.key), window.start_ms)
+                rows.append((at, [shown(window), shown(value), *start]))
         if isinstance(store, WindowStore):
             for window, (value, timestamp) in store.fetch_all():
                 rows.append(

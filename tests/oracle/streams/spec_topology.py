@@ -12,6 +12,7 @@ from millstream.streams import (
     CogroupedKStream,
     EmitStrategy,
     GlobalKTable,
+    JoinWindows,
     KGroupedTable,
     KStream,
     KTable,
@@ -20,6 +21,7 @@ from millstream.streams import (
     SessionWindows,
     SlidingWindows,
     StoreType,
+    StreamJoined,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
@@ -345,6 +347,23 @@ class SpecTopology:
             on = fn.key_selector(op["key_fn"])
             method = getattr(stream, method)
             return method(other, joiner, on=on, with_key=with_key, name=op.get("name"))
+        if isinstance(stream, KStream) and isinstance(other, KStream):
+            with_key = op.get("with_key", False)
+            joiner = (fn.keyed_joiner if with_key else fn.joiner)(op["fn"])
+            options = given(op["windows"], diff=ms, before=ms, after=ms, grace=ms)
+            window = JoinWindows.of(options.pop("diff"), **options)
+            joined = given(
+                op.get("stream_joined", {}),
+                key=serde,
+                value=serde,
+                other_value=serde,
+                name=as_is,
+                store_name=as_is,
+                type=StoreType,
+                logging=as_is,
+            )
+            method = getattr(stream, f"window_{method}")
+            return method(other, joiner, window, with_key=with_key, joined=StreamJoined(**joined))
         if not isinstance(stream, KStream) or not isinstance(other, KTable):
             raise Unsupported(f"{method} of {type(stream).__name__} and {type(other).__name__}")
         joined = dict(op.get("joined", {}))

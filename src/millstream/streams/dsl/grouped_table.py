@@ -54,6 +54,11 @@ class TableGrouping:
         return node
 
 
+_AnySerde = Serde[Any]  # Any: the aggregate's type is the caller's
+_Options = tuple[str, str | None, Materialized | None, _AnySerde | None]
+"""Prefix of names, name, materialized, serde of the aggregate."""
+
+
 class KGroupedTable(Generic[K, V]):
     """Aggregations of a regrouped table (S25)."""
 
@@ -108,9 +113,7 @@ class KGroupedTable(Generic[K, V]):
 
     def _aggregate(
         self,
-        options: tuple[
-            str, str | None, Materialized | None, Serde[Any] | None
-        ],  # Any: the aggregate's type
+        options: _Options,
         make: ops.UserFunction,
     ) -> KTable[Any, Any]:  # Any: the caller's declared result
         prefix, name, materialized, value = options

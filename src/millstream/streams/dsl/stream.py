@@ -14,6 +14,12 @@ from millstream.streams.dsl.graph import (
     StreamGraph,
     repartition_node,
 )
+from millstream.streams.dsl.stream_stream_join import (
+    JoinWindows,
+    StreamJoined,
+    StreamJoinOptions,
+    join_streams,
+)
 from millstream.streams.options import Materialized, Partitioner, TopicExtractor
 from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
@@ -342,8 +348,8 @@ class KStream(Generic[K, V]):
 
         A KTable is joined on the record's key, a GlobalKTable on what `on(key, value)` gives.
         """
-        options = joins.JoinOptions(joiner, with_key, left=False, key=key, value=value, name=name)
-        return joins.join_any_table(self, self._graph, self._node, (other, on), options)
+        options = joins.JoinOptions(joiner, with_key, False, key, value, name, on)
+        return joins.join_any_table(self, self._graph, self._node, other, options)
 
     def left_join(
         self,
@@ -357,8 +363,53 @@ class KStream(Generic[K, V]):
         name: str | None = None,
     ) -> KStream[K, Any]:  # Any: see join
         """As join; where the table has no row the joiner gets None for it."""
-        options = joins.JoinOptions(joiner, with_key, left=True, key=key, value=value, name=name)
-        return joins.join_any_table(self, self._graph, self._node, (other, on), options)
+        options = joins.JoinOptions(joiner, with_key, True, key, value, name, on)
+        return joins.join_any_table(self, self._graph, self._node, other, options)
+
+    def window_join(
+        self,
+        other: KStream[K, VT],
+        joiner: ops.UserFunction,
+        windows: JoinWindows,
+        *,
+        with_key: bool = False,
+        joined: StreamJoined | None = None,
+    ) -> KStream[K, Any]:  # Any: see join
+        """Pairs of records with equal keys inside the window: joiner(value, other value)."""
+        options = StreamJoinOptions(
+            "window_join", joiner, with_key, (False, False), windows, joined or StreamJoined()
+        )
+        return join_streams(self._graph, (self, self._node), (other, other._node), options, KStream)
+
+    def window_left_join(
+        self,
+        other: KStream[K, VT],
+        joiner: ops.UserFunction,
+        windows: JoinWindows,
+        *,
+        with_key: bool = False,
+        joined: StreamJoined | None = None,
+    ) -> KStream[K, Any]:  # Any: see join
+        """As window_join; a record of this stream without a partner meets None when its window is over."""
+        options = StreamJoinOptions(
+            "window_left_join", joiner, with_key, (True, False), windows, joined or StreamJoined()
+        )
+        return join_streams(self._graph, (self, self._node), (other, other._node), options, KStream)
+
+    def window_outer_join(
+        self,
+        other: KStream[K, VT],
+        joiner: ops.UserFunction,
+        windows: JoinWindows,
+        *,
+        with_key: bool = False,
+        joined: StreamJoined | None = None,
+    ) -> KStream[K, Any]:  # Any: see join
+        """As window_join; records of both streams without a partner meet None."""
+        options = StreamJoinOptions(
+            "window_outer_join", joiner, with_key, (True, True), windows, joined or StreamJoined()
+        )
+        return join_streams(self._graph, (self, self._node), (other, other._node), options, KStream)
 
     def _add(self, name: str | None, prefix: str, spec: ops.OperatorSpec) -> GraphNode:
         node = ProcessorGraphNode(

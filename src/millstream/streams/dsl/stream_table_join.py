@@ -34,19 +34,19 @@ class JoinOptions:
     key: Serde[Any] | None  # Any: the stream's key type
     value: Serde[Any] | None  # Any: the stream's value type
     name: str | None
+    on: ops.UserFunction | None = None
+    """The key of a global table, as a function of the record."""
 
 
 def join_any_table(
     stream: KStream[Any, Any],  # Any: checked by the calling method's signature
     graph: StreamGraph,
     parent: GraphNode,
-    other: tuple[
-        KTable[Any, Any] | GlobalKTable[Any, Any], ops.UserFunction | None
-    ],  # Any: the same
+    table: KTable[Any, Any] | GlobalKTable[Any, Any],  # Any: the same
     options: JoinOptions,
 ) -> KStream[Any, Any]:  # Any: the same
     """Join with a table on the key, or with a global table on any function of the record."""
-    table, key_mapper = other
+    key_mapper = options.on
     if isinstance(table, GlobalKTable):
         if key_mapper is None:
             raise TypeError("a join with a global table needs on=, a function of key and value")

@@ -15,6 +15,7 @@ from millstream.streams.kernel import (
     session_aggregates,
     sliding_aggregates,
     stateless,
+    stream_joins,
     suppress,
     table_aggregates,
     table_joins,
@@ -26,13 +27,23 @@ from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.change import changes
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
+from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.nodes import ProcessorNode
 
-Store = KeyValueStore | TimestampedKeyValueStore | WindowStore | SessionStore | SuppressionBuffer
+Store = (
+    KeyValueStore
+    | TimestampedKeyValueStore
+    | WindowStore
+    | PlainWindowStore
+    | SessionStore
+    | SuppressionBuffer
+    | UnmatchedStore
+)
 
 _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
     ops.Filter: stateless.Filter,
@@ -54,6 +65,7 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
     ops.SlidingAggregate: sliding_aggregates.SlidingAggregate,
     ops.SessionAggregate: session_aggregates.SessionAggregate,
     ops.Suppress: suppress.Suppress,
+    ops.JoinWindow: stream_joins.JoinWindow,
     ops.TableSource: tables.TableSource,
     ops.TableFilter: tables.TableFilter,
     ops.TableMapValues: tables.TableMapValues,
@@ -90,6 +102,12 @@ def make_operator(
     if isinstance(spec, ops.Process):
         allowed = {n: s for n, s in stores.items() if n in node.stores or n in global_stores}
         return processors.Process(context, spec, node.name, allowed)
+    if isinstance(spec, ops.StreamJoin):
+        other = stores[spec.other_store]
+        unmatched = None if spec.unmatched_store is None else stores[spec.unmatched_store]
+        assert isinstance(other, PlainWindowStore), "a join reads the other side's window store"
+        assert unmatched is None or isinstance(unmatched, UnmatchedStore), "as the DSL made it"
+        return stream_joins.StreamJoin(context, spec, other, unmatched)
     if isinstance(spec, ops.StreamTableJoin):
         tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
         return joins.StreamTableJoin(context, spec, joins.table_lookup(spec.view, tables_only))

@@ -24,6 +24,7 @@ class TaskContext:
         "offsets",
         "partition",
         "punctuations",
+        "record_headers",
         "record_timestamp",
         "stream_time",
         "task_id",
@@ -42,6 +43,7 @@ class TaskContext:
         self.node = ""
         self.task_id = task_id
         self.record_timestamp = 0
+        self.record_headers: tuple[tuple[str, bytes | None], ...] = ()
         self.commit_requested = False
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 

@@ -107,6 +107,7 @@ class ProcessorContext:
         """The record that is processed from now on, or None for a punctuation."""
         self._current = rows
         self._task.record_timestamp = timestamp
+        self._task.record_headers = () if rows is None else rows.headers[0]
 
 
 class Process(Operator):

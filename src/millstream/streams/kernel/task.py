@@ -25,10 +25,12 @@ from millstream.streams.processor import PunctuationType
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.store import StoreParts
 from millstream.streams.state.suppression_buffer import CHANGELOG_HEADERS, SuppressionBuffer
 from millstream.streams.state.transaction import TransactionalRows
+from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreKind, StoreSpec
@@ -253,7 +255,12 @@ class StreamTask:
             resolve(spec.value, config.default_value, f"the value of store {spec.name}"),
             Changelog(topic) if spec.logging else None,
             self._context,
+            spec.other_value or config.default_value,
         )
+        if spec.kind is StoreKind.WINDOW:
+            return PlainWindowStore(parts)
+        if spec.kind is StoreKind.UNMATCHED:
+            return UnmatchedStore(parts)
         if spec.is_window:
             return WindowStore(parts)
         if spec.kind is StoreKind.SESSION:
@@ -338,9 +345,12 @@ class StreamTask:
         changelogs = {}
         for store in self._stores.values():
             if store.changelog is not None and store.changelog.keys:
+                with_headers = store.changelog.headers
                 keys, values, timestamps = store.changelog.take()
                 topic = store.changelog.topic
                 headers = [NO_HEADERS] * len(keys)
+                for row, given in with_headers.items():
+                    headers[row] = given
                 if isinstance(store, SuppressionBuffer):
                     headers = [NO_HEADERS if v is None else CHANGELOG_HEADERS for v in values]
                 changelogs[topic] = SinkBatch(topic, keys, values, timestamps, headers)

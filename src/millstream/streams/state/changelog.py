@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+Headers = tuple[tuple[str, bytes | None], ...]
+
 
 class Changelog:
     """Collects what a store writes. Values are those of the changelog, without the store's timestamp."""
 
-    __slots__ = ("keys", "timestamps", "topic", "values")
+    __slots__ = ("headers", "keys", "timestamps", "topic", "values")
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
         self.keys: list[bytes | None] = []
         self.values: list[bytes | None] = []
         self.timestamps: list[int] = []
+        self.headers: dict[int, Headers] = {}
+        """Headers of the records that have any, by position."""
 
-    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def append(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None:
+        if headers:
+            self.headers[len(self.keys)] = headers
         self.keys.append(key)
         self.values.append(value)
         self.timestamps.append(timestamp)
@@ -22,5 +30,5 @@ class Changelog:
     def take(self) -> tuple[list[bytes | None], list[bytes | None], list[int]]:
         """The columns so far; collecting starts anew."""
         taken = (self.keys, self.values, self.timestamps)
-        self.keys, self.values, self.timestamps = [], [], []
+        self.keys, self.values, self.timestamps, self.headers = [], [], [], {}
         return taken

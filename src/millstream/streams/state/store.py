@@ -12,6 +12,7 @@ from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology.stores import StoreSpec
 
+Headers = tuple[tuple[str, bytes | None], ...]
 DECODED_ROWS_MAX = 100_000
 
 
@@ -19,6 +20,7 @@ class RecordTime(Protocol):
     """Knows the timestamp of the record being processed, for changelog records of user stores."""
 
     record_timestamp: int
+    record_headers: Headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class StoreParts:
     value: Serde[Any]  # Any: a store of any type
     changelog: Changelog | None
     record_time: RecordTime | None = None
+    other_value: Serde[Any] | None = None  # Any: the right side of a join
 
 
 class StateStore:
@@ -88,6 +91,10 @@ class StateStore:
 
     def close(self) -> None:
         self.rows.close()
+
+    def record_headers(self) -> Headers:
+        """The headers of the record being processed."""
+        return () if self._record_time is None else self._record_time.record_headers
 
     def now(self) -> int:
         """The timestamp of the record being processed."""

@@ -308,3 +308,33 @@ class Suppress(OperatorSpec):
     max_bytes: int | None = None
     emit_early: bool = False
     send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JoinWindow(OperatorSpec):
+    """Keeps the records of one side of a stream-stream join."""
+
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJoin(OperatorSpec):
+    """One side of a stream-stream join, seen from that side.
+
+    joiner(left, right), or joiner(key, left, right) with_key. `other_store` holds the other side's records;
+    a partner lies in [timestamp - before, timestamp + after]. `left_wait_ms` and `right_wait_ms`: how long a
+    record of that side waits for a partner. `tracker` names the times that both sides share.
+    """
+
+    other_store: str
+    unmatched_store: str | None
+    joiner: UserFunction
+    with_key: bool
+    is_left: bool
+    outer: bool
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+    left_wait_ms: int
+    right_wait_ms: int
+    tracker: str

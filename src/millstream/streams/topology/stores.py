@@ -20,6 +20,7 @@ class StoreKind(Enum):
     WINDOW = "window"
     TIMESTAMPED_WINDOW = "timestamped_window"
     SESSION = "session"
+    UNMATCHED = "unmatched"
     SUPPRESSION_BUFFER = "suppression_buffer"
 
 
@@ -42,6 +43,8 @@ class StoreSpec:
     retention_ms: int | None = None
     window_size_ms: int | None = None
     time_ordered: bool = False
+    retain_duplicates: bool = False
+    other_value: Serde[Any] | None = None  # Any: the right side of a join
 
     @property
     def is_window(self) -> bool:
@@ -60,4 +63,6 @@ class StoreSpec:
             config["retention.ms"] = str(
                 min(self.retention_ms + additional_retention_ms, 2**63 - 1)
             )
+        if self.retain_duplicates and self.is_window:
+            config["cleanup.policy"] = "delete"
         return config | dict(self.log_config)

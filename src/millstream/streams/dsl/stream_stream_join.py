@@ -1,0 +1,252 @@
+"""KStream joined with KStream inside a time window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from millstream.streams.dsl.functions import check_arity
+from millstream.streams.dsl.graph import (
+    GraphNode,
+    ProcessorGraphNode,
+    StreamGraph,
+    repartition_node,
+)
+from millstream.streams.options import StoreType
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.topology import SinkNode, StoreKind, StoreSpec, TopologyBuilder
+from millstream.streams.topology import operators as ops
+from millstream.streams.topology.nodes import ProcessorNode
+from millstream.streams.windows import to_ms
+
+if TYPE_CHECKING:
+    from millstream.streams.dsl.stream import KStream
+
+
+@dataclass(frozen=True, slots=True)
+class JoinWindows:
+    """Right records from `before` a left record's time to `after` it are its partners. Use `JoinWindows.of`."""
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.before_ms + self.after_ms < 0 or self.grace_ms < 0:
+            raise ValueError(
+                "a join window must not end before it begins, nor have a negative grace"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        difference: timedelta,
+        *,
+        before: timedelta | None = None,
+        after: timedelta | None = None,
+        grace: timedelta = timedelta(0),
+    ) -> JoinWindows:
+        """Partners at most `difference` apart; `before` and `after` replace it on their side."""
+        return cls(
+            to_ms(difference if before is None else before),
+            to_ms(difference if after is None else after),
+            to_ms(grace),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJoined:
+    """How the two sides of a stream-stream join are kept and repartitioned."""
+
+    key: Serde[Any] | None = None  # Any: streams of any type
+    value: Serde[Any] | None = None  # Any: streams of any type
+    other_value: Serde[Any] | None = None  # Any: streams of any type
+    name: str | None = None
+    store_name: str | None = None
+    type: StoreType | None = None
+    logging: bool | Mapping[str, str] = True
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJoinOptions:
+    """The arguments of a join. `kinds`: whether left and right records need no partner."""
+
+    method: str
+    joiner: ops.UserFunction
+    with_key: bool
+    kinds: tuple[bool, bool]
+    windows: JoinWindows
+    joined: StreamJoined
+
+
+@dataclass(eq=False, slots=True)
+class StreamJoinGraphNode(GraphNode):
+    """Both joining sides and their merge, named after the latter."""
+
+    sides: tuple[tuple[str, str, ops.StreamJoin], ...] = ()
+    """(name, parent, operator) of the left and the right side."""
+    unmatched: StoreSpec | None = None
+    copartitioned: frozenset[str] = frozenset()
+
+    def write(self, topology: TopologyBuilder) -> None:
+        for name, parent, spec in self.sides:
+            topology.add_processor(ProcessorNode(name, spec, (parent,)))
+        names = tuple(name for name, _, _ in self.sides)
+        topology.add_processor(ProcessorNode(self.name, ops.PassThrough(), names))
+        for name, _, spec in self.sides:
+            topology.connect(name, (spec.other_store,))
+        if self.unmatched is not None:
+            topology.add_store(self.unmatched, names)
+        topology.copartition(self.copartitioned)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of the nodes and stores of one join, left and right."""
+
+    windowed: tuple[str, str]
+    joins: tuple[str, str]
+    stores: tuple[str, str]
+    merge: str
+    unmatched: str
+
+
+def _names(graph: StreamGraph, options: StreamJoinOptions) -> _Names:
+    """Six numbers are taken in this order, whatever the user has named (S1)."""
+    (left_outer, right_outer), names = options.kinds, graph.names
+    name, base = options.joined.name, options.joined.store_name
+    windowed = (
+        names.suffixed_or_generate(name, "-this-windowed", "KSTREAM-WINDOWED-"),
+        names.suffixed_or_generate(name, "-other-windowed", "KSTREAM-WINDOWED-"),
+    )
+    left = names.processor_name(f"KSTREAM-{'OUTERTHIS' if right_outer else 'JOINTHIS'}-")
+    right = names.processor_name(f"KSTREAM-{'OUTEROTHER' if left_outer else 'JOINOTHER'}-")
+    left_suffix = "-outer-this-join" if right_outer else "-this-join"
+    right_suffix = "-outer-other-join" if left_outer else "-other-join"
+    merge = names.suffixed_or_generate(name, "-merge", "KSTREAM-MERGE-")
+    shared = f"KSTREAM-OUTERSHARED-{left[-10:]}"
+    if base is not None:
+        shared = base + ("-outer-shared-join" if right_outer else "-left-shared-join")
+    bases = (left, right) if base is None else (base + left_suffix, base + right_suffix)
+    return _Names(
+        windowed=windowed,
+        joins=(left, right) if name is None else (name + left_suffix, name + right_suffix),
+        stores=(f"{bases[0]}-store", f"{bases[1]}-store"),
+        merge=merge,
+        unmatched=f"{shared}-store",
+    )
+
+
+def join_streams(
+    graph: StreamGraph,
+    left: tuple[KStream[Any, Any], GraphNode],  # Any: checked by the calling method's signature
+    right: tuple[KStream[Any, Any], GraphNode],  # Any: the same
+    options: StreamJoinOptions,
+    make: Callable[..., KStream[Any, Any]],  # Any: the same
+) -> KStream[Any, Any]:  # Any: the same
+    """Join two streams; `make` is the constructor of KStream."""
+    parameters = ("key", "left", "right") if options.with_key else ("left", "right")
+    check_arity(options.method, "joiner", options.joiner, *parameters)
+    joined, (left_outer, _) = options.joined, options.kinds
+    left_parent, left_sources = _ready(graph, left, options, "-left", joined.value)
+    right_parent, right_sources = _ready(graph, right, options, "-right", joined.other_value)
+    names = _names(graph, options)
+    values = (joined.value or left[0].value, joined.other_value or right[0].value)
+    key = joined.key or left[0].key
+    stores = [
+        replace(_window_store(graph, name, options), key=key, value=value)
+        for name, value in zip(names.stores, values, strict=True)
+    ]
+    unmatched = None
+    if left_outer:
+        unmatched = replace(
+            stores[0],
+            name=names.unmatched,
+            kind=StoreKind.UNMATCHED,
+            other_value=stores[1].value,
+            log_config={},
+        )
+    parents = []
+    for node_name, store, parent in zip(
+        names.windowed, stores, (left_parent, right_parent), strict=True
+    ):
+        node = ProcessorGraphNode(
+            node_name,
+            operator=lambda store=store: ops.JoinWindow(store.name),  # type: ignore[misc]  # bound now
+            stores=lambda store=store: (store,),  # type: ignore[misc]  # bound now
+        )
+        graph.add(node, parent)
+        parents.append(node)
+    sides = _sides(options, stores, None if unmatched is None else unmatched.name, names.merge)
+    sources = left_sources | right_sources
+    join = StreamJoinGraphNode(
+        names.merge,
+        sides=tuple(zip(names.joins, names.windowed, sides, strict=True)),
+        unmatched=unmatched,
+        copartitioned=sources,
+        relaxed_join=left_outer,
+    )
+    graph.add(join, *dict.fromkeys(parents))
+    return make(graph, join, key=joined.key, value=None, sources=sources)
+
+
+def _sides(
+    options: StreamJoinOptions, stores: list[StoreSpec], unmatched: str | None, tracker: str
+) -> list[ops.StreamJoin]:
+    windows, (left_outer, right_outer) = options.windows, options.kinds
+    shared = {
+        "unmatched_store": unmatched,
+        "joiner": options.joiner,
+        "with_key": options.with_key,
+        "grace_ms": windows.grace_ms,
+        "left_wait_ms": windows.after_ms,
+        "right_wait_ms": windows.before_ms,
+        "tracker": tracker,
+    }
+    before, after = windows.before_ms, windows.after_ms
+    left = {"is_left": True, "outer": left_outer, "before_ms": before, "after_ms": after}
+    right = {"is_left": False, "outer": right_outer, "before_ms": after, "after_ms": before}
+    return [
+        ops.StreamJoin(other_store=stores[1].name, **left, **shared),  # type: ignore[arg-type]  # fields by name
+        ops.StreamJoin(other_store=stores[0].name, **right, **shared),  # type: ignore[arg-type]  # fields by name
+    ]
+
+
+def _ready(
+    graph: StreamGraph,
+    side: tuple[KStream[Any, Any], GraphNode],  # Any: see join_streams
+    options: StreamJoinOptions,
+    suffix: str,
+    value: Serde[Any] | None,  # Any: the side's type
+) -> tuple[GraphNode, frozenset[str]]:
+    """The node to join at, behind a repartition topic where the side's key was changed."""
+    stream, node = side
+    if not stream.repartition_required:
+        return node, stream.sources
+    joined = options.joined
+    prefix = stream.name if joined.name is None else joined.name + suffix
+    sink = SinkNode("", (), "", joined.key or stream.key, value or stream.value)
+    made = repartition_node(graph.names, prefix, sink)
+    known = graph.join_repartitions.get(prefix)
+    if known is not None and prefix == stream.name:
+        return known, frozenset({known.name})
+    graph.join_repartitions[prefix] = made
+    graph.add(made, node)
+    return made, frozenset({made.name})
+
+
+def _window_store(graph: StreamGraph, name: str, options: StreamJoinOptions) -> StoreSpec:
+    windows, joined = options.windows, options.joined
+    size_ms = windows.before_ms + windows.after_ms
+    return StoreSpec(
+        name,
+        StoreKind.WINDOW,
+        persistent=(joined.type or graph.store_type) is StoreType.ROCKSDB,
+        logging=joined.logging is not False,
+        log_config={} if isinstance(joined.logging, bool) else dict(joined.logging),
+        retention_ms=size_ms + windows.grace_ms,
+        window_size_ms=size_ms,
+        retain_duplicates=True,
+    )
