@@ -1,12 +1,17 @@
-"""The quorum under faults: seeded worlds, every invariant after every step. A failure names its seed."""
+"""The quorum under faults: seeded worlds, every invariant after every step.
+
+A failure names its seed; `make sim SEEDS=1234` repeats it alone, `make sim SEEDS=0-999` runs a thousand.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
 
-SEEDS = range(12)
+_FIRST, _, _LAST = os.environ.get("MILLSTREAM_SIM_SEEDS", "0-11").partition("-")
+SEEDS = range(int(_FIRST), int(_LAST or _FIRST) + 1)
 
 
 def elected(world: object, within_ms: int = 20_000) -> object:
@@ -81,8 +86,9 @@ def test_a_quorum_of_one_that_resigns_leads_no_more_until_a_time_out_later(
 def test_a_first_leader_is_elected_and_commits(raft_world: Callable, voters: int) -> None:
     for seed in SEEDS:
         world = started(raft_world, voters, seed)
-        elected(world)
+        leader = elected(world)
         check_settled(world, f"seed {seed}")
+        assert leader.key.id in world.nodes
 
 
 @pytest.mark.parametrize("voters", [3, 5])
@@ -180,6 +186,7 @@ def test_crashes_cuts_and_losses_at_random(raft_world: Callable) -> None:
                 world.propose(f"{seed}/{round_number}")
             world.run(world.random.randrange(1_500))
         check_settled(world, "after")
+        assert world.leader() is not None, f"seed {seed}"
 
 
 def test_the_same_seed_gives_the_same_world(raft_world: Callable) -> None:

@@ -1,0 +1,287 @@
+"""A world of raft replicas in memory: logs that lose what was not synced, a network that delays, drops and cuts."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from millstream.model import LeaderEpoch, Offset, Uuid
+from millstream.raft.election_state import ElectionState
+from millstream.raft.messages import (
+    Appended,
+    FetchResponse,
+    Flushed,
+    LocalEvent,
+    LogPosition,
+    Propose,
+    RaftMessage,
+    Resign,
+    Tick,
+)
+from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
+from millstream.raft.ready import AppendBatch, Ready
+from millstream.raft.replica import RaftReplica
+from millstream.raft.roles import Leader
+from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
+from millstream.runtime import Instant
+
+IDLE_FETCH_MS = 100
+
+
+class MemoryLog:
+    """Entries of (epoch, text); a crash forgets those that were not synced."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, str]] = []
+        self.synced = 0
+
+    def position(self) -> LogPosition:
+        last_epoch = self.entries[-1][0] if self.entries else -1
+        return LogPosition(Offset(len(self.entries)), LeaderEpoch(last_epoch))
+
+    def end_of_epoch(self, epoch: LeaderEpoch) -> LogPosition:
+        end = len(self.entries)
+        while end and self.entries[end - 1][0] > epoch:
+            end -= 1
+        return LogPosition(Offset(end), LeaderEpoch(self.entries[end - 1][0] if end else -1))
+
+    def high_watermark(self) -> Offset:
+        return Offset(0)
+
+    def append(self, batch: AppendBatch) -> None:
+        assert batch.base_offset == len(self.entries)
+        self.entries += [(batch.epoch, type(r).__name__) for r in batch.control]
+        self.entries += [(batch.epoch, value.decode()) for value in batch.data]
+
+    def append_fetched(self, data: bytes) -> None:
+        self.entries += [(epoch, text) for epoch, text in json.loads(data)]
+
+    def read(self, start: int) -> bytes:
+        found = self.entries[start : self.synced]
+        return json.dumps(found).encode() if found else b""
+
+    def truncate(self, size: int) -> None:
+        del self.entries[size:]
+        self.synced = min(self.synced, size)
+
+    def crash(self) -> None:
+        del self.entries[self.synced :]
+
+
+@dataclass
+class Node:
+    key: ReplicaKey
+    log: MemoryLog = field(default_factory=MemoryLog)
+    stored: ElectionState = field(default_factory=ElectionState)
+    replica: RaftReplica | None = None
+    deadline_ms: int = 0
+    incarnation: int = 0
+    high_watermark: int = 0
+
+
+class RaftWorld:
+    """Voters 1..n, one clock, one seed. `after_step` hooks see every Ready; invariants hang there."""
+
+    def __init__(self, voters: int, seed: int = 0, latency_ms: int = 5) -> None:
+        self.random = random.Random(seed)
+        self.latency_ms = latency_ms
+        self.now_ms = 0
+        keys = [ReplicaKey(n, Uuid(bytes([n]) * 16)) for n in range(1, voters + 1)]
+        self.voters = VoterSet(Voter(key) for key in keys)
+        self.nodes = {key.id: Node(key) for key in keys}
+        self.cut: set[frozenset[int]] = set()
+        self.loss = 0.0
+        self.after_step: list[Callable[[Node, object, Ready], None]] = []
+        self._events: list[tuple[int, int, Callable[[], None]]] = []
+        self._ties = itertools.count()
+
+    def start(self, node_id: int) -> None:
+        node = self.nodes[node_id]
+        identity = RaftIdentity(node.key, self.voters)
+        node.incarnation += 1
+        node.high_watermark = 0
+        node.replica = RaftReplica(
+            identity, RaftTimeouts(), self.random, node.log, node.stored, now=self.instant()
+        )
+        self.step(node_id, Tick())
+
+    def crash(self, node_id: int) -> None:
+        node = self.nodes[node_id]
+        node.replica = None
+        node.log.crash()
+
+    def instant(self) -> Instant:
+        return Instant(1_000_000 + self.now_ms, self.now_ms)
+
+    def leaders(self) -> list[Node]:
+        return [n for n in self.nodes.values() if n.replica is not None and n.replica.is_leader]
+
+    def leader(self) -> Node | None:
+        """The leader of the highest epoch."""
+        return max(self.leaders(), key=lambda n: n.replica.quorum.epoch, default=None)
+
+    def propose(self, text: str) -> bool:
+        node = self.leader()
+        if node is None:
+            return False
+        self.step(node.key.id, Propose((text.encode(),), node.replica.quorum.epoch))
+        return True
+
+    def resign(self, node_id: int) -> None:
+        self.step(node_id, Resign())
+
+    def isolate(self, node_id: int) -> None:
+        self.cut |= {frozenset((node_id, other)) for other in self.nodes if other != node_id}
+
+    def heal(self) -> None:
+        self.cut.clear()
+        self.loss = 0.0
+
+    def run(self, duration_ms: int) -> None:
+        end = self.now_ms + duration_ms
+        while self._events and self._events[0][0] <= end:
+            self.now_ms, _, event = heapq.heappop(self._events)
+            event()
+        self.now_ms = end
+
+    def step(self, node_id: int, event: RaftMessage | LocalEvent) -> None:
+        node = self.nodes[node_id]
+        if node.replica is None:
+            return
+        ready = node.replica.step(event, self.instant())
+        self._carry_out(node, ready)
+        for hook in self.after_step:
+            hook(node, event, ready)
+        if ready.append_fetched:
+            self.step(node_id, Appended(node.log.position()))
+
+    def _carry_out(self, node: Node, ready: Ready) -> None:
+        if ready.persist is not None:
+            node.stored = ready.persist
+        if ready.truncate_to is not None:
+            node.log.truncate(ready.truncate_to)
+        for batch in ready.append:
+            node.log.append(batch)
+        if ready.append_fetched:
+            node.log.append_fetched(ready.append_fetched)
+        if ready.high_watermark is not None:
+            node.high_watermark = ready.high_watermark
+        if ready.append or ready.append_fetched:
+            self._later(self.random.randrange(5) + 1, node, self._flush)
+        for send in ready.send:
+            self._deliver(node, send.to, send.message)
+        node.deadline_ms = ready.deadline_ms
+        self._at(
+            max(ready.deadline_ms, self.now_ms + 1),
+            lambda n, i=node.incarnation: self._tick(n, i),
+            node,
+        )
+
+    def _deliver(self, source: Node, to: int, message: RaftMessage) -> None:
+        delay = self.latency_ms + self.random.randrange(self.latency_ms)
+        if (
+            isinstance(message, FetchResponse)
+            and message.leader_id == source.key.id
+            and not message.diverging
+        ):
+            message = replace(message, records=source.log.read(message.fetch_offset))
+            delay += 0 if message.records else IDLE_FETCH_MS
+        if self.loss and self.random.random() < self.loss:
+            return
+        link = frozenset((source.key.id, to))
+
+        def arrive(node: Node) -> None:
+            if link not in self.cut:
+                self.step(node.key.id, message)
+
+        if link not in self.cut:
+            self._later(delay, self.nodes[to], arrive)
+
+    def _flush(self, node: Node) -> None:
+        if node.replica is not None:
+            node.log.synced = len(node.log.entries)
+            self.step(node.key.id, Flushed(Offset(node.log.synced)))
+
+    def _tick(self, node: Node, incarnation: int) -> None:
+        if node.incarnation == incarnation and self.now_ms >= node.deadline_ms:
+            self.step(node.key.id, Tick())
+
+    def _later(self, delay_ms: int, node: Node, event: Callable[[Node], None]) -> None:
+        incarnation = node.incarnation
+
+        def alive(target: Node) -> None:
+            if target.incarnation == incarnation:
+                event(target)
+
+        self._at(self.now_ms + delay_ms, alive, node)
+
+    def _at(self, at_ms: int, event: Callable[[Node], None], node: Node) -> None:
+        heapq.heappush(self._events, (at_ms, next(self._ties), lambda: event(node)))
+
+
+class Invariants:
+    """What must hold after every step of every node, whatever fails."""
+
+    def __init__(self, world: RaftWorld) -> None:
+        self.world = world
+        self.leader_of: dict[int, int] = {}
+        self.epochs: dict[int, int] = {}
+        self.marks: dict[tuple[int, int], int] = {}
+        self.committed: list[tuple[int, str]] = []
+        world.after_step.append(self.check)
+
+    def check(self, node: Node, event: object, ready: Ready) -> None:
+        node_id, epoch = node.key.id, node.replica.quorum.epoch
+        assert epoch >= self.epochs.get(node_id, 0), f"epoch of {node_id} fell"
+        self.epochs[node_id] = epoch
+        assert node.stored == node.replica.quorum.role.election_state, (
+            "the election state is on disk"
+        )
+        if isinstance(node.replica.quorum.role, Leader):
+            assert self.leader_of.setdefault(epoch, node_id) == node_id, (
+                f"two leaders in epoch {epoch}"
+            )
+        incarnation = (node_id, node.incarnation)
+        mark = node.replica.high_watermark
+        assert mark >= self.marks.get(incarnation, 0), f"high watermark of {node_id} fell"
+        self.marks[incarnation] = mark
+        assert mark <= node.log.synced, "what is committed here is on the disk here"
+        if mark > len(self.committed):
+            self.commit(node, mark)
+        assert node.log.entries[:mark] == self.committed[:mark], (
+            f"{node_id} lost or changed committed records"
+        )
+
+    def commit(self, node: Node, mark: int) -> None:
+        entries = node.log.entries[:mark]
+        assert entries[: len(self.committed)] == self.committed, "a committed record changed"
+        holders = [
+            n for n in self.world.nodes.values() if n.log.entries[: n.log.synced][:mark] == entries
+        ]
+        assert len(holders) >= self.world.voters.majority, (
+            f"{mark} is committed but on {len(holders)} disks only"
+        )
+        self.committed = entries
+
+
+@pytest.fixture
+def raft_world() -> Callable[..., RaftWorld]:
+    """Makes worlds whose invariants are checked after every step."""
+
+    def make(voters: int, seed: int = 0) -> RaftWorld:
+        world = RaftWorld(voters, seed)
+        world.invariants = Invariants(world)
+        return world
+
+    return make
+
+
+@pytest.fixture
+def memory_log() -> type[MemoryLog]:
+    return MemoryLog
