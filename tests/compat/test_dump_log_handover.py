@@ -1,0 +1,102 @@
+"""A data directory goes from us to Apache Kafka 4.3 and back: `make oracle` with MILLSTREAM_KAFKA_CLASSPATH set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+
+from millstream.testing.broker import Broker
+
+CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
+
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.compat,
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not CLASSPATH,
+        reason="MILLSTREAM_KAFKA_CLASSPATH does not say where the jars of Kafka 4.3 are",
+    ),
+    pytest.mark.skipif(shutil.which("java") is None, reason="there is no java"),
+]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@contextmanager
+def kafka(data: Path, tmp_path: Path) -> Iterator[str]:
+    """Apache Kafka as it is, on a directory that it did not make; its bootstrap address."""
+    port, controller_port = free_port(), free_port()
+    properties = tmp_path / "kafka.properties"
+    properties.write_text(
+        f"""process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=127.0.0.1:{controller_port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}
+controller.listener.names=CONTROLLER
+log.dirs={data}
+"""
+    )
+    with (tmp_path / "kafka.log").open("w") as log:
+        process = subprocess.Popen(
+            ["java", "-Xmx512m", "-cp", CLASSPATH, "kafka.Kafka", str(properties)],
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        assert process.wait(30) == 143, (tmp_path / "kafka.log").read_text()[-2_000:]
+
+
+def produce(bootstrap: str, values: list[str], codec: str) -> None:
+    failures = []
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "compression.type": codec, "enable.idempotence": True, "message.timeout.ms": 40_000, "log_level": 0}
+    )  # fmt: skip
+    for value in values:
+        producer.produce("carried", value, on_delivery=lambda error, _: failures.append(error))
+    assert producer.flush(50) == 0
+    assert not any(failures), failures
+
+
+def consume(bootstrap: str, count: int) -> list[str]:
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": "none", "check.crcs": True, "log_level": 0}
+    )
+    consumer.assign([TopicPartition("carried", 0, OFFSET_BEGINNING)])
+    found: list[str] = []
+    deadline = time.monotonic() + 60
+    while len(found) < count and time.monotonic() < deadline:
+        for message in consumer.consume(1_000, 1):
+            assert not message.error() or message.error().retriable(), message.error()
+            if not message.error():
+                found.append(message.value().decode())
+    consumer.close()
+    return found
+
+
+def test_kafka_opens_and_continues_our_directory_and_we_open_it_again(tmp_path):
+    data = tmp_path / "data"
+    ours = [f"ours {number}" for number in range(1_000)]
+    theirs = [f"kafka {number}" for number in range(1_000)]
+    with Broker(in_process=False, data=data, settings={"num.partitions": "1"}) as broker:
+        produce(broker.bootstrap_servers, ours, "zstd")
+    with kafka(data, tmp_path) as bootstrap:
+        assert consume(bootstrap, 1_000) == ours
+        produce(bootstrap, theirs, "lz4")
+    with Broker(in_process=False, data=data) as broker:
+        assert consume(broker.bootstrap_servers, 2_000) == ours + theirs
