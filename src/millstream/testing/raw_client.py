@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response, encode_request
@@ -20,6 +20,9 @@ from millstream.records.builder import build_batch
 from millstream.records.record import Record
 
 TIMEOUT_S = 20
+Content: TypeAlias = (
+    Any  # Any: the message classes of whatever API a test asks; it knows them, types cannot
+)
 
 
 class RawClient:
@@ -53,7 +56,7 @@ class RawClient:
         except ConnectionError:
             return True
 
-    def ask(self, key: ApiKey, version: int, message: Any) -> Any:
+    def ask(self, key: ApiKey, version: int, message: Content) -> Content:
         self.send(request_frame(key, version, message))
         return decode_response(key, version, memoryview(self.read_frame()))[1]
 
@@ -66,7 +69,7 @@ class RawClient:
 
     def produce(
         self, topic: str, records: bytes | bytearray, partition: int = 0, acks: int = -1
-    ) -> Any:
+    ) -> Content:
         """The answer for the one partition."""
         data = TopicProduceData(
             name=topic, partition_data=[PartitionProduceData(partition, memoryview(records))]
@@ -84,7 +87,7 @@ class RawClient:
         return data
 
 
-def request_frame(key: ApiKey, version: int, message: Any, correlation_id: int = 7) -> bytes:
+def request_frame(key: ApiKey, version: int, message: Content, correlation_id: int = 7) -> bytes:
     pieces = encode_request(key, version, correlation_id, "raw", message)
     return b"".join(bytes(piece) for piece in pieces)  # type: ignore[arg-type]  # no splices in tests
 

@@ -125,6 +125,7 @@ def test_random_bytes_never_harm_a_bystander(broker: Broker, bystander: RawClien
             client.send(
                 with_header(key, source.randrange(14), source.randbytes(source.randrange(200)))
             )
+    assert is_alive(broker.bootstrap_servers)
 
 
 def test_a_client_that_leaves_at_any_byte_of_a_request_harms_nobody(
@@ -133,6 +134,7 @@ def test_a_client_that_leaves_at_any_byte_of_a_request_harms_nobody(
     for cut in range(len(METADATA)):
         with RawClient(broker.bootstrap_servers) as client:
             client.send(METADATA[:cut])
+    assert is_alive(broker.bootstrap_servers)
 
 
 def test_a_request_that_comes_byte_by_byte_is_answered(broker: Broker) -> None:
@@ -251,3 +253,4 @@ def test_connections_dropped_in_the_middle_of_a_response_harm_nobody(
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.send(METADATA * 50)
         client.socket.close()  # with linger 0 this is a reset
+    assert is_alive(broker.bootstrap_servers)

@@ -1,0 +1,249 @@
+"""A whole node without sockets, on a disk in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from millstream.broker.config import broker_config
+from millstream.broker.data_directory import open_data_directory
+from millstream.broker.disk_pool import DiskPool
+from millstream.broker.listeners import Listener
+from millstream.broker.node_parts import NodeParts
+from millstream.broker.node_tasks import NodeTasks
+from millstream.controller.controller import Controller
+from millstream.errors import (
+    ConfigError,
+    KafkaStorageError,
+    UnknownTopicOrPartition,
+)
+from millstream.log.log_directory import LogDirectory
+from millstream.log.log_environment import LogEnvironment
+from millstream.model import TopicPartition, uuid_text
+from millstream.protocol.generated.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from millstream.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from millstream.records.builder import build_batch
+from millstream.records.record import Record
+from millstream.runtime.system import SystemClock, SystemRandom
+from millstream.testing.sim_files import SimFileSystem
+
+ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
+CONFIG = broker_config({"log.dirs": "data", "log.retention.hours": "2"})
+
+
+@dataclass
+class Running:
+    parts: NodeParts
+    directory: LogDirectory
+
+    async def create(self, topic: str, partitions: int = 1, **configs: str) -> None:
+        request = CreateTopicsRequest(
+            topics=[
+                CreatableTopic(
+                    name=topic, num_partitions=partitions, replication_factor=1,
+                    configs=[CreatableTopicConfig(k, v) for k, v in configs.items()],
+                )
+            ]
+        )  # fmt: skip
+        response = await self.parts.node.controller.submit(Controller.handle_create_topics, request)
+        assert response.topics[0].error_code == 0
+
+    def append(self, topic: str, value: bytes) -> int:
+        partition = self.parts.node.partitions.get(topic, 0)
+        batch = build_batch([Record(timestamp=1, value=value)])
+        return partition.append(memoryview(batch), SystemClock().now()).last_offset
+
+
+@contextlib.asynccontextmanager
+async def node(disk: SimFileSystem, *, clean: bool = True) -> AsyncIterator[Running]:
+    """Runs until the block ends, then shuts down cleanly, or lets everything drop."""
+    environment = LogEnvironment(disk, SystemRandom())
+    directory = open_data_directory(CONFIG, environment, None)
+    pool = DiskPool()
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = NodeTasks(group)
+            parts = NodeParts(CONFIG, directory, environment, SystemClock(), tasks=tasks, pool=pool)
+            await parts.start(ADVERTISED)
+            yield Running(parts, directory)
+            if clean:
+                assert await parts.leave(5)
+            tasks.cancel_all()
+        if clean:
+            parts.close()
+    finally:
+        pool.close()
+        directory.abandon()
+
+
+async def test_a_new_node_is_registered_unfenced_and_leads_its_topics() -> None:
+    async with node(SimFileSystem()) as running:
+        await running.create("t", partitions=2)
+        image = running.parts.node.metadata.image
+        assert [(each.broker_id, each.fenced) for each in image.brokers.values()] == [(1, False)]
+        assert (
+            image.brokers[image.topics.by_name["t"].partitions[0].leader].endpoints[0].port == 9092
+        )
+        hosted = running.parts.node.partitions
+        assert sorted(name for name, _ in hosted.all()) == [
+            TopicPartition("t", 0),
+            TopicPartition("t", 1),
+        ]
+        assert hosted.get("t", 1).is_leader
+
+
+async def test_an_answer_of_the_controller_means_that_this_node_has_applied_it() -> None:
+    async with node(SimFileSystem()) as running:
+        for n in range(20):
+            await running.create(f"t{n}")
+            assert running.append(f"t{n}", b"x") == 0
+
+
+async def test_metadata_survives_a_crash_and_a_clean_shutdown() -> None:
+    disk = SimFileSystem()
+    async with node(disk, clean=False) as running:
+        await running.create("t")
+        cluster = running.parts.node.identity.cluster_id
+        topic_id = running.parts.node.metadata.image.topics.by_name["t"].topic_id
+    disk.crash()
+    for clean in (True, True):
+        async with node(disk, clean=clean) as running:
+            assert running.parts.node.identity.cluster_id == cluster
+            assert running.parts.node.metadata.image.topics.by_name["t"].topic_id == topic_id
+            assert running.parts.node.partitions.get("t", 0).is_leader
+
+
+async def test_leader_epochs_grow_with_every_life() -> None:
+    disk, epochs = SimFileSystem(), []
+    for first in (True, False, False):
+        async with node(disk) as running:
+            if first:
+                await running.create("t")
+            epochs.append(running.parts.node.partitions.get("t", 0).leader_epoch)
+    assert epochs == sorted(set(epochs))
+
+
+async def test_what_was_not_synced_is_lost_in_a_crash_and_nothing_else() -> None:
+    disk = SimFileSystem()
+    async with node(disk, clean=False) as running:
+        await running.create("t")
+        for n in range(5):
+            running.append("t", b"synced %d" % n)
+        partition = running.parts.node.partitions.get("t", 0)
+        await running.parts.node.log_flusher.flush_to(partition.log, 5)
+        running.append("t", b"never synced")
+    disk.crash()
+    async with node(disk) as running:
+        assert running.parts.node.partitions.get("t", 0).log_end_offset == 5
+
+
+async def test_deleted_topics_leave_and_their_names_are_free() -> None:
+    async with node(SimFileSystem()) as running:
+        await running.create("t")
+        running.append("t", b"old")
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
+        await running.parts.node.controller.submit(Controller.handle_delete_topics, request)
+        with pytest.raises(UnknownTopicOrPartition):
+            running.parts.node.partitions.get("t", 0)
+        await running.create("t")
+        assert running.append("t", b"new") == 0
+
+
+async def test_logs_follow_their_topics_configuration_and_the_brokers_defaults() -> None:
+    async with node(SimFileSystem()) as running:
+        await running.create("t", **{"max.message.bytes": "1000"})
+        config = running.parts.node.partitions.get("t", 0).log.config
+        assert (config.max_message_bytes, config.retention_ms) == (1000, 7_200_000)
+        change = AlterableConfig(name="max.message.bytes", config_operation=0, value="2000")
+        request = IncrementalAlterConfigsRequest(
+            resources=[AlterConfigsResource(resource_type=2, resource_name="t", configs=[change])]
+        )
+        await running.parts.node.controller.submit(
+            Controller.handle_incremental_alter_configs, request
+        )
+        assert running.parts.node.partitions.get("t", 0).log.config.max_message_bytes == 2000
+
+
+async def test_partitions_that_nobody_has_are_unknown() -> None:
+    async with node(SimFileSystem()) as running:
+        await running.create("t")
+        for topic, number in (("t", 1), ("t", -1), ("u", 0)):
+            with pytest.raises(UnknownTopicOrPartition):
+                running.parts.node.partitions.get(topic, number)
+
+
+async def test_producer_ids_are_never_given_twice_over_lives() -> None:
+    disk, given = SimFileSystem(), []
+    for _ in range(3):
+        async with node(disk, clean=False) as running:
+            given += [await running.parts.node.producer_ids.next() for _ in range(3)]
+        disk.crash()
+    assert given == [0, 1, 2, 1000, 1001, 1002, 2000, 2001, 2002]
+
+
+async def test_waiters_of_one_log_share_syncs() -> None:
+    disk = SimFileSystem()
+    async with node(disk) as running:
+        await running.create("t")
+        log = running.parts.node.partitions.get("t", 0).log
+        for n in range(50):
+            running.append("t", b"%d" % n)
+        before = disk.sync_count
+        await asyncio.gather(
+            *(running.parts.node.log_flusher.flush_to(log, n + 1) for n in range(50))
+        )
+        assert log.recovery_point == 50
+        assert disk.sync_count - before == 1
+
+
+async def test_a_log_that_cannot_be_synced_refuses_everything_and_the_node_lives_on() -> None:
+    disk = SimFileSystem()
+    async with node(disk, clean=False) as running:
+        await running.create("bad")
+        await running.create("good")
+        running.append("bad", b"x")
+        disk.failing_syncs = lambda path: "bad-0" in path
+        log = running.parts.node.partitions.get("bad", 0).log
+        with pytest.raises(KafkaStorageError, match="failed to sync"):
+            await running.parts.node.log_flusher.flush_to(log, 1)
+        with pytest.raises(KafkaStorageError):
+            running.append("bad", b"y")
+        assert running.append("good", b"x") == 0
+
+
+async def test_a_metadata_log_that_cannot_be_synced_ends_the_node() -> None:
+    disk = SimFileSystem()
+    with pytest.RaisesGroup(KafkaStorageError, flatten_subgroups=True, allow_unwrapped=False):
+        async with node(disk, clean=False) as running:
+            disk.failing_syncs = lambda path: "__cluster_metadata" in path
+            await running.create("t")
+
+
+def test_a_directory_tells_whose_it_is() -> None:
+    disk = SimFileSystem()
+    environment = LogEnvironment(disk, SystemRandom())
+    first = open_data_directory(CONFIG, environment, None)
+    with pytest.raises(ConfigError, match="is held by another broker"):
+        open_data_directory(CONFIG, environment, None)
+    cluster = first.meta.cluster_id
+    first.abandon()
+    open_data_directory(CONFIG, environment, cluster).abandon()
+    with pytest.raises(ConfigError, match=f"belongs to cluster {cluster}"):
+        open_data_directory(CONFIG, environment, uuid_text(first.meta.directory_id))
+    with pytest.raises(ConfigError, match="belongs to node 1, this is node 2"):
+        open_data_directory(broker_config({"log.dirs": "data", "node.id": "2"}), environment, None)
+    with pytest.raises(ConfigError, match="cluster id: not a Kafka uuid"):
+        open_data_directory(broker_config({"log.dirs": "other"}), environment, "too short")
