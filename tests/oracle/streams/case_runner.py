@@ -155,7 +155,8 @@ class CaseRunner:
             return
         with driver:
             if self._feed(driver):
-                self.actual["stores"] = _stores(driver)
+                added = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
+                self.actual["stores"] = _stores(driver, added)
                 self.actual["dropped"] = driver.dropped_records
 
     def _build(self, builder_options: dict):
@@ -278,7 +279,7 @@ def _topics(topology) -> dict:
     return {"subtopologies": groups, "copartition": sorted(copartition, key=str)}
 
 
-def _stores(driver: TopologyTestDriver) -> dict:
+def _stores(driver: TopologyTestDriver, added: set[str]) -> dict:
     dumped = {}
     for name, store in sorted(driver.stores().items()):
         rows = []
@@ -286,8 +287,8 @@ def _stores(driver: TopologyTestDriver) -> dict:
             continue
         if isinstance(store, PlainWindowStore):
             for window, value in store.fetch_all():
-                # Kafka Streams shows rows of in-memory window stores with their start as timestamp.
-                start = [] if store.spec.persistent else [window.start_ms]
+                # Kafka Streams shows rows of in-memory join stores with their start as timestamp.
+                start = [] if store.spec.persistent or name in added else [window.start_ms]
                 at = (text(window.key), window.start_ms)
                 rows.append((at, [shown(window), shown(value), *start]))
         if isinstance(store, WindowStore):

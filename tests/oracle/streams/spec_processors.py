@@ -7,6 +7,8 @@ from datetime import timedelta
 from streams.spec_functions import Unsupported, text
 
 from millstream.streams import PunctuationType, Record
+from millstream.streams.serdes import Windowed
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.streams.state import KeyValueStore
 from streams import spec_functions as fn
 
@@ -171,3 +173,41 @@ class Step:
         if isinstance(store, KeyValueStore):
             row = text(row)
         self._forward(record.with_value(f"{text(record.value)}|{shown(row)}"))
+
+    def _window_put(self, record: Record) -> None:
+        if record.key is None:
+            return
+        store, options = self._store(), self._options
+        key, at = record.key, record.timestamp
+        store.put(key, record.value, at)
+        low, high = max(0, at - options["back"]), at + options["back"]
+        query = options["query"]
+        if query == "point":
+            rows = [text(store.get(key, low))]
+        elif query in {"fetch", "backward_fetch"}:
+            found = store.fetch(key, low, high, reverse=query == "backward_fetch")
+            rows = [f"{start}={text(value)}" for start, value in found]
+        else:
+            found = store.fetch_all() if query == "all" else store.fetch_all(low, high)
+            first, last = options.get("low", ""), options.get("high", "\x7f")
+            rows = sorted(
+                f"{text(window.key)}@{window.start_ms}={text(value)}"
+                for window, value in found
+                if query != "fetch_keys" or first <= window.key <= last
+            )
+        self._forward(record.with_value(",".join(rows)))
+
+    def _session_put(self, record: Record) -> None:
+        if record.key is None:
+            return
+        store, options = self._store(), self._options
+        key, at = record.key, record.timestamp
+        store.put(Windowed(key, at, at + options["length"]), record.value, at)
+        query = options["query"]
+        reverse = query.startswith("backward")
+        if query.endswith("find"):
+            found = store.find(key, max(0, at - options["back"]), at, reverse=reverse)
+        else:
+            found = store.find(key, 0, MAX_TIMESTAMP, reverse=reverse)
+        rows = [f"{session.start_ms}/{session.end_ms}={text(value)}" for session, value in found]
+        self._forward(record.with_value(",".join(rows)))

@@ -123,6 +123,8 @@ def store_spec(options: dict) -> StoreSpec:
     kinds = {
         "key_value": StoreKind.KEY_VALUE,
         "timestamped_key_value": StoreKind.TIMESTAMPED_KEY_VALUE,
+        "window": StoreKind.WINDOW,
+        "session": StoreKind.SESSION,
     }
     if kind not in kinds or options.get("impl") == "lru":
         raise Unsupported(f"store {options.get('impl')} {kind}")
@@ -136,6 +138,9 @@ def store_spec(options: dict) -> StoreSpec:
         caching=options.get("caching", False),
         logging=logging is not False,
         log_config=logging if isinstance(logging, dict) else {},
+        retention_ms=options.get("retention"),
+        window_size_ms=options.get("window_size"),
+        retain_duplicates=options.get("duplicates", False),
     )
 
 

@@ -47,6 +47,10 @@ class SessionStore(SegmentedStore):
             row_data, start, end = self._split(row_key)
             if row_data == data and start <= latest_start:
                 found.append((Windowed(key, start, end), self._decode_value(stored)))
+        if (
+            not self.spec.persistent
+        ):  # in memory, of sessions with one end the latest start comes first
+            found.sort(key=lambda row: (row[0].end_ms, -row[0].start_ms), reverse=reverse)
         return found
 
     def fetch_all(
