@@ -4,7 +4,8 @@ from millstream.log.append_check import AppendOrigin, RecordError, RefusedRecord
 from millstream.log.file_range import FileRange
 from millstream.log.flush_plan import FlushPlan
 from millstream.log.log_environment import LogEnvironment, SavedState
-from millstream.log.partition_log import AppendInfo, FetchData, PartitionLog
+from millstream.log.log_reader import FetchData
+from millstream.log.partition_log import AppendInfo, PartitionLog
 
 __all__ = [
     "AppendInfo",

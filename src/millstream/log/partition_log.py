@@ -12,14 +12,19 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from typing import Final, NamedTuple, NoReturn, Self, final
+from typing import NamedTuple, NoReturn, Self, final
 
 from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
 from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches
-from millstream.log.file_range import FileRange
 from millstream.log.flush_plan import FlushPlan
 from millstream.log.log_environment import LogEnvironment, SavedState
 from millstream.log.log_loader import load_log, segment_limits
+from millstream.log.log_reader import (
+    FetchData,
+    aborted_transactions,
+    read_batches,
+    readable_bytes,
+)
 from millstream.log.log_state import LogState
 from millstream.log.producer_replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
@@ -37,9 +42,6 @@ from millstream.records.batch import (
 )
 from millstream.runtime import File, Instant
 
-INLINE_READ_BYTES_MAX: Final = 32 * 1024
-"""Up to here a read answers bytes: a copy costs less than a second system call for the file range."""
-
 
 class AppendInfo(NamedTuple):
     """What an append answers. Timestamps in ms; -1 for `log_append_time_ms` where producers set the time."""
@@ -49,17 +51,6 @@ class AppendInfo(NamedTuple):
     log_append_time_ms: int = -1
     is_duplicate: bool = False
     """Nothing was written: these are the offsets the batch got the first time."""
-
-
-class FetchData(NamedTuple):
-    """Whole batches from the one that holds `offset` on; empty where there is nothing to read yet."""
-
-    offset: int
-    records: FileRange | bytes
-
-    @property
-    def size_bytes(self) -> int:
-        return len(self.records)
 
 
 @final
@@ -293,50 +284,16 @@ class PartitionLog:
                 f"offset {offset} of {self.partition} is not between {self._state.log_start_offset} and {self._state.log_end_offset}"
             )
         try:
-            return FetchData(
-                offset, self._range(offset, bytes_max, upper_bound, min_one_batch=min_one_batch)
+            return read_batches(
+                self._state, offset, bytes_max, upper_bound, min_one_batch=min_one_batch
             )
         except OSError as error:
             raise self._storage_error("read", error) from error
 
-    def _range(
-        self, offset: int, bytes_max: int, upper_bound: int, *, min_one_batch: bool
-    ) -> FileRange | bytes:
-        if offset >= upper_bound:
-            return b""
-        for segment in self._state.segments.from_offset(offset):
-            start = segment.position_of(offset)
-            if start is None:
-                continue  # compaction may leave nothing after `offset` in its own segment
-            limit = self._limit(segment, upper_bound)
-            end = segment.end_of_read(start, bytes_max, limit)
-            if end == start and min_one_batch:
-                end = segment.end_of_first_batch(start)
-            length = min(end, limit) - start
-            if length <= 0:
-                return b""
-            if length <= INLINE_READ_BYTES_MAX:
-                return segment.file.read_at(start, length)
-            return FileRange(segment.file, start, length)
-        return b""
-
-    def _limit(self, segment: Segment, upper_bound: int) -> int:
-        """Up to which position of `segment` batches lie below `upper_bound`."""
-        if upper_bound >= self._state.segments.end_offset(segment, self._state.log_end_offset):
-            return segment.size_bytes
-        position = segment.position_of(upper_bound)
-        return segment.size_bytes if position is None else position
-
     def readable_bytes(self, offset: int, upper_bound: int) -> int:
         """How many bytes a reader at `offset` could get, at least up to the end of its segment. For fetch.min.bytes."""
-        if not self._state.log_start_offset <= offset < upper_bound:
-            return 0
         try:
-            segment = self._state.segments.from_offset(offset)[0]
-            start = segment.position_of(offset)
-            if start is None:
-                return segment.size_bytes
-            return max(0, self._limit(segment, upper_bound) - start)
+            return readable_bytes(self._state, offset, upper_bound)
         except OSError as error:
             raise self._storage_error("read", error) from error
 
@@ -358,11 +315,7 @@ class PartitionLog:
 
     def aborted_transactions(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """Aborted transactions with records in [first_offset, end_offset), for readers at read_committed."""
-        return [
-            aborted
-            for segment in self._state.segments.from_offset(first_offset)
-            for aborted in segment.transaction_index.overlapping(first_offset, end_offset)
-        ]
+        return aborted_transactions(self._state, first_offset, end_offset)
 
     # --- flush
 

@@ -1,0 +1,77 @@
+"""Which bytes of which segment answer a read: whole batches, by position, never by record."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from millstream.log.file_range import FileRange
+from millstream.log.log_state import LogState
+from millstream.log.segment import Segment
+from millstream.log.transaction_index import AbortedTransaction
+
+INLINE_READ_BYTES_MAX: Final = 32 * 1024
+"""Up to here a read answers bytes: a copy costs less than a second system call for the file range."""
+
+
+class FetchData(NamedTuple):
+    """Whole batches from the one that holds `offset` on; empty where there is nothing to read yet."""
+
+    offset: int
+    records: FileRange | bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self.records)
+
+
+def read_batches(
+    state: LogState, offset: int, bytes_max: int, upper_bound: int, *, min_one_batch: bool
+) -> FetchData:
+    """See `PartitionLog.read`. Raises OSError."""
+    if offset >= upper_bound:
+        return FetchData(offset, b"")
+    for segment in state.segments.from_offset(offset):
+        start = segment.position_of(offset)
+        if start is None:
+            continue  # compaction may leave nothing after `offset` in its own segment
+        limit = _limit(state, segment, upper_bound)
+        end = segment.end_of_read(start, bytes_max, limit)
+        if end == start and min_one_batch:
+            end = segment.end_of_first_batch(start)
+        length = min(end, limit) - start
+        if length <= 0:
+            return FetchData(offset, b"")
+        if length <= INLINE_READ_BYTES_MAX:
+            return FetchData(offset, segment.file.read_at(start, length))
+        return FetchData(offset, FileRange(segment.file, start, length))
+    return FetchData(offset, b"")
+
+
+def readable_bytes(state: LogState, offset: int, upper_bound: int) -> int:
+    """See `PartitionLog.readable_bytes`. Raises OSError."""
+    if not state.log_start_offset <= offset < upper_bound:
+        return 0
+    segment = state.segments.from_offset(offset)[0]
+    start = segment.position_of(offset)
+    if start is None:
+        return segment.size_bytes
+    return max(0, _limit(state, segment, upper_bound) - start)
+
+
+def aborted_transactions(
+    state: LogState, first_offset: int, end_offset: int
+) -> list[AbortedTransaction]:
+    """Aborted transactions with records in [first_offset, end_offset)."""
+    return [
+        aborted
+        for segment in state.segments.from_offset(first_offset)
+        for aborted in segment.transaction_index.overlapping(first_offset, end_offset)
+    ]
+
+
+def _limit(state: LogState, segment: Segment, upper_bound: int) -> int:
+    """Up to which position of `segment` batches lie below `upper_bound`."""
+    if upper_bound >= state.segments.end_offset(segment, state.log_end_offset):
+        return segment.size_bytes
+    position = segment.position_of(upper_bound)
+    return segment.size_bytes if position is None else position
