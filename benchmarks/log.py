@@ -21,7 +21,7 @@ from crc32c import crc32c
 from millstream.log import FileRange, LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
-from millstream.records.batch import patch_producer
+from millstream.records.batch import patch_offset_and_epoch, patch_producer
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
@@ -67,6 +67,7 @@ def append_ours(
     records = int.from_bytes(batch[57:61])
     view = memoryview(batch)
     for number in range(count):
+        patch_offset_and_epoch(view, 0, -1)  # as a producer sends it
         if sequence is not None:
             patch_producer(view, 1, 0, sequence + number * records)
         log.append_as_leader(view, 0, CLOCK.now())
