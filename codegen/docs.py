@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen import compatibility
+from codegen import compatibility, file_map
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pages() -> dict[Path, str]:
+    return {
+        ROOT / "docs/compatibility.md": compatibility.render(),
+        ROOT / "docs/file-map.md": file_map.render(ROOT / "src/millstream"),
+    }
+
+
 def main() -> int:
-    for path, text in {ROOT / "docs/compatibility.md": compatibility.render()}.items():
+    for path, text in pages().items():
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
             print(f"wrote {path.relative_to(ROOT)}")

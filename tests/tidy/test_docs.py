@@ -1,0 +1,44 @@
+"""The documentation is true where a machine can tell: generated pages are fresh, links and paths exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from codegen.docs import pages
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/README.md")]
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)")
+SOURCE_PATH = re.compile(r"`(?:src/millstream|millstream)/([\w/.]+)`")
+
+
+@pytest.mark.parametrize("path", list(pages()), ids=lambda path: path.name)
+def test_generated_pages_are_fresh(path: Path) -> None:
+    assert path.read_text() == pages()[path], "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    dead = [
+        target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()
+    ]
+    assert not dead
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_source_paths_exist(page: Path) -> None:
+    dead = [
+        path
+        for path in SOURCE_PATH.findall(page.read_text())
+        if not (ROOT / "src/millstream" / path).exists()
+    ]
+    assert not dead
+
+
+def test_the_design_maps_every_package() -> None:
+    design = (ROOT / "docs/DESIGN.md").read_text()
+    packages = {path.parent.name for path in (ROOT / "src/millstream").glob("*/__init__.py")}
+    packages |= {path.parent.name for path in (ROOT / "src/millstream").glob("*/README.md")}
+    assert not sorted(name for name in packages if f"{name}/" not in design)
