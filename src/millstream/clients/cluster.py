@@ -18,6 +18,7 @@ from millstream.clients.core.addresses import Address
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.cluster_metadata import ClusterMetadata, TopicMetadata
 from millstream.clients.core.config import ClientConfig
+from millstream.clients.core.leader_news import LeaderNews
 from millstream.clients.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.clients.tasks import TaskScope
 from millstream.errors import (
@@ -115,6 +116,10 @@ class Cluster:
         self._ensure_metadata_task()
         self._metadata_wanted.set()
 
+    def learn(self, news: LeaderNews) -> None:
+        """Leaders that an answer named in passing."""
+        self.metadata.replace_cluster(news.told_to(self.picture))
+
     def use_topics(self, *topics: str) -> None:
         if self.metadata.use_topics(topics, self.now_ms()):
             self.request_metadata()
@@ -144,6 +149,7 @@ class Cluster:
             remaining_ms = deadline_ms - self.now_ms()
             if remaining_ms <= 0:
                 raise self._metadata_timeout(otherwise)
+            self._scope.check()
             self._metadata_changed.clear()
             self._ensure_metadata_task()
             try:
@@ -261,6 +267,10 @@ class Cluster:
                 if self.now_ms() + wait_ms >= deadline_ms:
                     raise
                 await asyncio.sleep(wait_ms / 1000)
+
+    def wake_waiters(self) -> None:
+        """The metadata task is gone: those who wait for it must look at the scope."""
+        self._metadata_changed.set()
 
     async def close(self) -> None:
         """Connections only; tasks are the scope's."""

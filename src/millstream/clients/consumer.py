@@ -35,7 +35,16 @@ from millstream.clients.fetching import Fetching
 from millstream.clients.group_member import GroupMember, RebalanceListener
 from millstream.clients.offset_lookup import lookup_offsets
 from millstream.clients.tasks import TaskScope
-from millstream.errors import ConfigError, KafkaError, RequestTimedOut
+from millstream.errors import (
+    ConfigError,
+    FencedInstanceId,
+    IllegalGeneration,
+    KafkaError,
+    RebalanceInProgress,
+    RequestTimedOut,
+    RetriableError,
+    UnknownMemberId,
+)
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock, SystemRandom
 
@@ -43,6 +52,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _POLL_MS = 1_000
+_MEMBERSHIP_ENDED = (RebalanceInProgress, IllegalGeneration, UnknownMemberId, FencedInstanceId)
+"""A commit that comes too late: whoever has the partitions now reads these records again."""
 
 
 class ArrowRecords(NamedTuple):
@@ -64,7 +75,7 @@ class Consumer:
     def __init__(self, **settings: Unpack[ConsumerSettings]) -> None:
         config = parse_settings(ConsumerConfig, settings)
         self.config = config
-        self._scope = TaskScope("consumer")
+        self._scope = TaskScope("consumer", self._background_failed)
         self._subscription = SubscriptionState()
         self._cluster = Cluster(
             config,
@@ -340,10 +351,16 @@ class Consumer:
             if self._member is not None:
                 await self._member.leave()
         finally:
-            await self._scope.close()
-            await self._cluster.close()
+            try:
+                await self._scope.close()
+            finally:
+                await self._cluster.close()
 
     # ---- inside
+
+    def _background_failed(self) -> None:
+        self._cluster.wake_waiters()
+        self._fetching.announce()
 
     def _observe_metadata(self) -> None:
         self._fetching.observe_metadata()
@@ -412,10 +429,12 @@ class Consumer:
         positions = self._positions()
         deadline_ms = self._cluster.now_ms() + self.config.request_timeout_ms
         try:
-            await commit_offsets(self._cluster, group, positions, deadline_ms)
-        except KafkaError as error:
-            if not error.retriable:
-                raise
+            results = await commit_offsets(self._cluster, group, positions, deadline_ms)
+        except RetriableError:
+            return
+        for error in results.values():
+            if error is not None and not isinstance(error, _MEMBERSHIP_ENDED):
+                raise error
 
     async def _commit_before_leaving(self) -> None:
         if self._auto_commits and self._subscription.partitions:

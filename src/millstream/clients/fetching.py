@@ -97,6 +97,7 @@ class Fetching:
             await self._pause_after(error)
         else:
             failure = self.fetcher.handle_response(intent, response)
+            self._cluster.learn(intent.news(response))
             if failure is not None or self.fetcher.metadata_wanted:
                 await self._pause_after(failure)
         self._news.set()

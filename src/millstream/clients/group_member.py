@@ -83,6 +83,8 @@ class GroupMember:
             )
         )
         self._join_task: asyncio.Task[list[TopicPartition]] | None = None
+        self._new_assignment: list[TopicPartition] | None = None
+        """Given by the coordinator, not taken over yet."""
         self._heartbeat_task: asyncio.Task[None] | None = None
         self._heartbeat_wanted = asyncio.Event()
         self._last_poll_ms = cluster.now_ms()
@@ -110,15 +112,19 @@ class GroupMember:
             raise fatal
         self._notice_metadata()
         while self._needs_join():
-            if self._join_task is None:
-                await self._give_up_partitions(before_revoke)
-                self._join_task = self._scope.start(self._join(), "join the group")
-            remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
-            await asyncio.wait((self._join_task,), timeout=remaining_ms / 1000)
-            if not self._join_task.done():
-                return
-            task, self._join_task = self._join_task, None
-            await self._take_assignment(task.result(), before_revoke)
+            if self._new_assignment is None:
+                if self._join_task is None:
+                    await self._give_up_partitions(before_revoke)
+                    self._join_task = self._scope.start(
+                        self._join(), "join the group", awaited=True
+                    )
+                remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
+                await asyncio.wait((self._join_task,), timeout=remaining_ms / 1000)
+                if not self._join_task.done():
+                    return
+                task, self._join_task = self._join_task, None
+                self._new_assignment = task.result()
+            await self._take_assignment(self._new_assignment, before_revoke)
             self._last_poll_ms = self._cluster.now_ms()
 
     async def leave(self) -> None:
@@ -133,7 +139,11 @@ class GroupMember:
         await self._send_leave("the consumer is being closed")
 
     def _needs_join(self) -> bool:
-        return self._membership.rejoin_wanted or self._join_task is not None
+        return (
+            self._membership.rejoin_wanted
+            or self._join_task is not None
+            or self._new_assignment is not None
+        )
 
     def _owned(self) -> set[TopicPartition]:
         return set(self._subscription.partitions)
@@ -156,18 +166,20 @@ class GroupMember:
     async def _take_assignment(
         self, partitions: list[TopicPartition], before_revoke: Callable[[], Awaitable[None]]
     ) -> None:
+        """Cancelled or failed before the partitions are set, it starts over with the next poll()."""
         owned, assigned = self._owned(), set(partitions)
         revoked, added = owned - assigned, assigned - owned
         if revoked:
             await before_revoke()
             await self._listener.on_partitions_revoked(revoked)
         self._subscription.set_partitions(sorted(assigned))
+        self._new_assignment = None
         for topic_partition in added:
             self._fetching.want_position(self._subscription.partitions[topic_partition])
-        await self._listener.on_partitions_assigned(added)
+        self._fetching.wake()
         if revoked and self._membership.policy.is_cooperative:
             self._membership.want_rejoin("partitions were given up for others")
-        self._fetching.wake()
+        await self._listener.on_partitions_assigned(added)
 
     def _notice_metadata(self) -> None:
         """A pattern may match new topics; partitions may have been added: both need a new assignment."""

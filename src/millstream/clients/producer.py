@@ -69,7 +69,7 @@ class Producer:
         """Held while batches are touched. The blocking twin gives a lock, and appends from its callers' threads."""
         self._clock = SystemClock()
         random = SystemRandom()
-        self._scope = TaskScope("producer")
+        self._scope = TaskScope("producer", self._background_failed)
         self._wake = asyncio.Event()
         self._cluster = Cluster(
             config, self._scope, self._clock, random, metadata_observer=self._wake.set
@@ -113,7 +113,7 @@ class Producer:
 
         Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
         """
-        record = (value, key, headers, partition, timestamp_ms)
+        record = checked_record((value, key, headers, partition, timestamp_ms))
         queued = self.enqueue(topic, record)
         while queued is None:
             await self._wait_for_topic_and_room(topic, record_size_bytes(key, value, headers))
@@ -237,15 +237,15 @@ class Producer:
             else:
                 self._raise_unseen_failures()
         finally:
-            await self._scope.close()
-            self._abandon(
-                ClientClosed("the producer was closed before the record was acknowledged")
-            )
-            self._failed.clear()
-            await self._cluster.close()
-            for waiter in self._memory_waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
+            try:
+                await self._scope.close()
+            finally:
+                self._abandon(
+                    ClientClosed("the producer was closed before the record was acknowledged")
+                )
+                self._failed.clear()
+                self._wake_memory_waiters()
+                await self._cluster.close()
 
     @property
     def _codec(self) -> Codec:
@@ -359,6 +359,8 @@ class Producer:
         else:
             with self.guard:
                 settled = self._sender.handle_response(intent, response, self._cluster.now_ms())
+            if response is not None:
+                self._cluster.learn(intent.news(response))
         self._announce(settled)
         self._wake.set()
 
@@ -396,6 +398,18 @@ class Producer:
             await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
         else:
             self._sender.set_producer_id(response.producer_id, response.producer_epoch)
+
+    def _background_failed(self) -> None:
+        """Nothing will be sent any more: tell everybody who waits."""
+        self._abandon(ClientClosed("the producer ended: one of its background tasks failed"))
+        self._cluster.wake_waiters()
+        self._settled.set()
+        self._wake_memory_waiters()
+
+    def _wake_memory_waiters(self) -> None:
+        for waiter in self._memory_waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
     def _abandon(self, error: MillstreamError) -> None:
         with self.guard:
@@ -444,6 +458,37 @@ def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:
         retries=config.retries,
         backoff=cluster.backoff,
     )
+
+
+def checked_record(record: OutgoingRecord) -> OutgoingRecord:
+    """Raises TypeError or ValueError here, where the caller is, and not where batches are written."""
+    value, key, headers, partition, timestamp_ms = record
+    if value.__class__ is not bytes and value is not None:
+        value = _as_bytes("value", value)
+    if key.__class__ is not bytes and key is not None:
+        key = _as_bytes("key", key)
+    if headers:
+        headers = [
+            (_as_name(name), None if content is None else _as_bytes("a header's value", content))
+            for name, content in headers
+        ]
+    if timestamp_ms is not None and not 0 <= timestamp_ms < 2**63:
+        raise ValueError(
+            f"timestamp_ms must not be negative, got {timestamp_ms}; leave it out for now"
+        )
+    return value, key, headers, partition, timestamp_ms
+
+
+def _as_bytes(what: str, content: object) -> bytes:
+    if isinstance(content, bytes | bytearray | memoryview):
+        return bytes(content)
+    raise TypeError(f"{what} must be bytes or None, got {type(content).__name__}; encode it first")
+
+
+def _as_name(name: object) -> str:
+    if isinstance(name, str):
+        return name
+    raise TypeError(f"a header's name must be str, got {type(name).__name__}")
 
 
 def _no_partition(topic: str, partition: int, count: int) -> InvalidPartitions:

@@ -72,8 +72,10 @@ class RangeReader:
         await self.close()
 
     async def close(self) -> None:
-        await self._scope.close()
-        await self._cluster.close()
+        try:
+            await self._scope.close()
+        finally:
+            await self._cluster.close()
 
     async def read(
         self,
@@ -148,7 +150,9 @@ class RangeReader:
     ) -> asyncio.Task[FetchedChunk]:
         self._scope.check()
         return self._scope.start(
-            self._fetch(topic_partition, offset, patience_ms), f"fetch {topic_partition}"
+            self._fetch(topic_partition, offset, patience_ms),
+            f"fetch {topic_partition}",
+            awaited=True,
         )
 
     async def _fetch(

@@ -8,7 +8,7 @@ raised by every later use of the client.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 from millstream.errors import MillstreamError
@@ -21,10 +21,13 @@ class ClientClosed(MillstreamError):
 
 
 class TaskScope:
-    def __init__(self, owner: str) -> None:
+    def __init__(self, owner: str, failure_observer: Callable[[], None] = lambda: None) -> None:
+        """`failure_observer` wakes whoever waits for something that a failed task will not do any more."""
         self._owner = owner
+        self._failure_observer = failure_observer
         self._tasks: set[asyncio.Task[object]] = set()
         self._failure: BaseException | None = None
+        self._reported = False
         self._closed = False
 
     @property
@@ -38,24 +41,26 @@ class TaskScope:
     def check(self) -> None:
         """Raises what ended the background tasks, or ClientClosed."""
         if self._failure is not None:
+            self._reported = True
             raise RuntimeError(f"{self._owner}: a background task failed") from self._failure
         if self._closed:
             raise ClientClosed(f"{self._owner} is closed")
 
     def start(
-        self, coroutine: Coroutine[object, object, _Result], name: str
+        self, coroutine: Coroutine[object, object, _Result], name: str, *, awaited: bool = False
     ) -> asyncio.Task[_Result]:
+        """`awaited`: somebody takes the result, so an error is theirs and no failure of the client."""
         task = asyncio.get_running_loop().create_task(coroutine, name=f"{self._owner}: {name}")
         self._tasks.add(task)
-        task.add_done_callback(self._finished)
+        task.add_done_callback(self._finished_awaited if awaited else self._finished)
         return task
 
     async def close(self) -> None:
-        """Cancel every task and wait until each is gone. Safe to call again."""
+        """Cancel every task and wait until each is gone. Raises a failure that nobody was told of. Safe to call again."""
         self._closed = True
         await self._cancel_tasks()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
+        failure, self._failure = self._failure, None
+        if failure is not None and not self._reported:
             raise RuntimeError(f"{self._owner}: a background task failed") from failure
 
     async def _cancel_tasks(self) -> None:
@@ -65,16 +70,19 @@ class TaskScope:
                 task.cancel()
             await asyncio.wait(tasks)
 
+    def _finished_awaited(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # not lost: the awaiter has it, or was cancelled itself
+
     def _finished(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         if task.cancelled():
             return
         failure = task.exception()
-        if (
-            failure is not None
-            and self._failure is None
-            and not isinstance(failure, MillstreamError)
-        ):
-            self._failure = failure
-            for other in self._tasks:
-                other.cancel()
+        if failure is None or self._failure is not None or isinstance(failure, ClientClosed):
+            return
+        self._failure = failure
+        for other in self._tasks:
+            other.cancel()
+        self._failure_observer()

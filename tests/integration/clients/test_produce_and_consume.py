@@ -223,6 +223,20 @@ async def test_errors_name_what_to_do(bootstrap: str, new_topic: NewName) -> Non
             await producer.send("no good", b"x")
         with pytest.raises(MessageTooLarge, match="larger than max_request_size"):
             await producer.send(topic, b"x" * 2_000_000)
+        with pytest.raises(
+            TypeError, match="value must be bytes or None, got str; encode it first"
+        ):
+            await producer.send(topic, "text")
+        with pytest.raises(TypeError, match="a header's name must be str, got bytes"):
+            await producer.send(topic, b"x", headers=[(b"name", b"")])
+        with pytest.raises(ValueError, match="timestamp_ms must not be negative"):
+            await producer.send(topic, b"x", timestamp_ms=-5)
+        assert await (await producer.send(topic, bytearray(b"x"), timestamp_ms=3)) == (
+            topic,
+            0,
+            0,
+            3,
+        )
         with pytest.raises(InvalidPartitions, match=f"{topic} has partitions 0 to 0, not 9"):
             await producer.send(topic, b"x", partition=9)
     with pytest.raises(ClientClosed, match="producer is closed"):

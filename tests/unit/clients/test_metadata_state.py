@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.cluster_metadata import ClusterMetadata
+from millstream.clients.core.leader_news import LeaderNews
 from millstream.clients.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.model import TopicPartition, Uuid
+from millstream.protocol.generated.fetch import LeaderIdAndEpoch, NodeEndpoint
 from millstream.protocol.generated.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
@@ -115,6 +117,19 @@ def test_an_answer_that_names_a_newer_leader_is_believed() -> None:
     assert cluster.with_leader(partition, 2, 6).leader(partition) == 2
     assert cluster.with_leader(partition, 2, 5) is cluster
     assert cluster.with_leader(partition, 9, 6) is cluster
+
+
+def test_news_of_a_leader_brings_its_address() -> None:
+    """KIP-951: the new leader may be a broker that metadata did not know."""
+    cluster = ClusterMetadata().with_response(response(leader=1, epoch=5), complete=False)
+    partition = TopicPartition("t", 0)
+    news = LeaderNews.collect(
+        [(partition, LeaderIdAndEpoch(7, 6))], [NodeEndpoint(7, "new", 99, None)]
+    )
+    told = news.told_to(cluster)
+    assert (told.leader(partition), str(told.nodes[7].address)) == (7, "new:99")
+    nothing = LeaderNews.collect([(partition, LeaderIdAndEpoch())], [])
+    assert nothing.told_to(cluster) is cluster
 
 
 def test_failures_back_off_and_in_the_end_go_back_to_the_bootstrap_servers() -> None:

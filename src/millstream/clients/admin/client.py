@@ -62,8 +62,10 @@ class Admin:
         await self.close()
 
     async def close(self) -> None:
-        await self._scope.close()
-        await self._cluster.close()
+        try:
+            await self._scope.close()
+        finally:
+            await self._cluster.close()
 
     async def create_topics(
         self,

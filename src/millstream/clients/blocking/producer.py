@@ -103,7 +103,8 @@ class Producer(Twin[producer.Producer]):
     ) -> Delivery:
         """Queue one record. An error that nobody asked a Delivery for is raised by `flush`."""
         self._loop.check()
-        queued = self._client.enqueue(topic, (value, key, headers, partition, timestamp_ms))
+        record = producer.checked_record((value, key, headers, partition, timestamp_ms))
+        queued = self._client.enqueue(topic, record)
         if queued is None:
             delivery = self._loop.run(
                 self._client.send(

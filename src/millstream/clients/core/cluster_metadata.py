@@ -58,9 +58,6 @@ class ClusterMetadata:
             return None
         return partition.leader
 
-    def topic_name(self, topic_id: Uuid) -> str | None:
-        return next((t.name for t in self.topics.values() if t.topic_id == topic_id), None)
-
     def with_response(self, response: MetadataResponse, *, complete: bool) -> ClusterMetadata:
         """The picture after `response`; topics it does not mention stay, unless it is `complete`."""
         topics = {} if complete else dict(self.topics)

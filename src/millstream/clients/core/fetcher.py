@@ -17,6 +17,7 @@ from millstream.clients.core.fetched import (
     partition_error,
     visible_batches,
 )
+from millstream.clients.core.leader_news import LeaderNews
 from millstream.clients.core.subscription import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
@@ -64,6 +65,20 @@ class FetchIntent:
     def version_max(self) -> int:
         """Version 13 names topics by id only."""
         return _FIRST_VERSION_WITH_TOPIC_IDS - 1 if ZERO_UUID in self.topic_names else 2**15
+
+    def news(self, response: FetchResponse) -> LeaderNews:
+        answers = (
+            (
+                TopicPartition(
+                    topic.topic or self.topic_names.get(topic.topic_id, ""),
+                    partition.partition_index,
+                ),
+                partition.current_leader,
+            )
+            for topic in response.responses
+            for partition in topic.partitions
+        )
+        return LeaderNews.collect(answers, response.node_endpoints)
 
 
 class Fetcher:

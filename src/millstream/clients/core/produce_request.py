@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.clients.core.cluster_metadata import ClusterMetadata
+from millstream.clients.core.leader_news import LeaderNews
 from millstream.clients.core.producer_batch import ProducerBatch
 from millstream.model import ZERO_UUID, TopicPartition, Uuid
 from millstream.protocol.generated.produce import (
@@ -59,6 +60,12 @@ class ProduceIntent:
             for topic in response.responses
             for partition in topic.partition_responses
         }
+
+    def news(self, response: ProduceResponse) -> LeaderNews:
+        answers = self.answers(response).items()
+        return LeaderNews.collect(
+            ((tp, answer.current_leader) for tp, answer in answers), response.node_endpoints
+        )
 
 
 def topic_ids_of(
