@@ -8,9 +8,10 @@ from typing import Final
 
 from millstream.metadata.broker_registration import FeatureRange
 
+KRAFT_VERSION: Final = "kraft.version"
 SUPPORTED_FEATURES: Final[Mapping[str, FeatureRange]] = MappingProxyType(
     {
-        "kraft.version": FeatureRange(0, 1),
+        KRAFT_VERSION: FeatureRange(0, 1),
         "metadata.version": FeatureRange(30, 30),  # 4.3-IV0: the controller writes its records only
     }
 )

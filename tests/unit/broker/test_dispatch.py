@@ -200,7 +200,8 @@ def test_version_3_leaves_out_features_whose_lowest_level_is_zero() -> None:
 def test_finalized_features_are_those_of_the_image() -> None:
     answer = answer_to_api_versions(4)
     assert [(each.name, each.max_version_level) for each in answer.finalized_features] == [
-        ("metadata.version", 30)
+        ("kraft.version", 1),
+        ("metadata.version", 30),
     ]
 
 

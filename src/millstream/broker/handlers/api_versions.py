@@ -2,7 +2,8 @@
 
 Versions 0-4. Only what is served is listed. Produce is reported from version 0 although 0-2 are refused: librdkafka takes a
 higher minimum for a broker without Produce (KAFKA-18659). Version 3 leaves out features whose lowest level is 0, which its
-clients cannot read. A version newer than 4 never comes here: dispatch answers it (KIP-511).
+clients cannot read. kraft.version is finalized by the quorum's own log, not by a feature record. A version newer than 4 never
+comes here: dispatch answers it (KIP-511).
 Not supported: telling clients that quotas throttle them.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.features import SUPPORTED_FEATURES
+from millstream.broker.features import KRAFT_VERSION, SUPPORTED_FEATURES
 from millstream.broker.request_context import RequestContext
 from millstream.errors import InvalidRequest
 from millstream.protocol.api import ApiKey
@@ -22,6 +23,7 @@ from millstream.protocol.generated.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
 
 API = ApiSpec(ApiKey.API_VERSIONS, versions=range(5))
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -43,7 +45,7 @@ def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsR
         finalized_features_epoch=image.offset,
         finalized_features=[
             FinalizedFeatureKey(name, level, level)
-            for name, level in image.features.items()
+            for name, level in {KRAFT_VERSION: KRAFT_VERSION_DYNAMIC, **image.features}.items()
             if name in SUPPORTED_FEATURES
         ],
     )
