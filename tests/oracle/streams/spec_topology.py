@@ -367,8 +367,9 @@ class SpecTopology:
                 type=StoreType,
                 logging=as_is,
             )
-            method = getattr(stream, f"window_{method}")
-            return method(other, joiner, window, with_key=with_key, joined=StreamJoined(**joined))
+            method = getattr(stream, method)
+            joined = StreamJoined(**joined)
+            return method(other, joiner, windows=window, with_key=with_key, joined=joined)
         if not isinstance(stream, KStream) or not isinstance(other, KTable):
             raise Unsupported(f"{method} of {type(stream).__name__} and {type(other).__name__}")
         joined = dict(op.get("joined", {}))

@@ -177,8 +177,8 @@ def test_s25_a_regrouped_row_is_taken_off_before_it_is_added() -> None:
 def test_s33_to_s36_an_outer_join_gives_out_unmatched_records_when_their_window_is_over() -> None:
     builder = StreamsBuilder()
     windows = JoinWindows.of(ms(15), grace=ms(5))
-    joined = builder.stream("L").window_outer_join(
-        builder.stream("R"), lambda x, y: f"{x}-{y}", windows
+    joined = builder.stream("L").outer_join(
+        builder.stream("R"), lambda x, y: f"{x}-{y}", windows=windows
     )
     write(joined.map(lambda key, value: (str(key), value)))
     inputs = (

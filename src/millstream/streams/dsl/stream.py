@@ -335,81 +335,82 @@ class KStream(Generic[K, V]):
 
     def join(
         self,
-        other: KTable[K, VT] | GlobalKTable[KT, VT],
+        other: KTable[K, VT] | GlobalKTable[KT, VT] | KStream[K, VT],
         joiner: ops.UserFunction,
         *,
+        windows: JoinWindows | None = None,
         on: Callable[[K, V], KT] | None = None,
         with_key: bool = False,
+        joined: StreamJoined | None = None,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         name: str | None = None,
     ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
-        """Join with a table's row: joiner(value, table value), or with the key first.
+        """Join on equal keys: joiner(value, other value), or with the key first.
 
-        A KTable is joined on the record's key, a GlobalKTable on what `on(key, value)` gives.
+        A KStream is joined inside `windows` (options in `joined`), a KTable by looking up its row, a GlobalKTable
+        by looking up the row of the key that `on(key, value)` gives.
         """
+        if isinstance(other, KStream):
+            return self._join_stream(
+                "join", other, joiner, windows, (with_key, (False, False), joined)
+            )
         options = joins.JoinOptions(joiner, with_key, False, key, value, name, on)
         return joins.join_any_table(self, self._graph, self._node, other, options)
 
     def left_join(
         self,
-        other: KTable[K, VT] | GlobalKTable[KT, VT],
+        other: KTable[K, VT] | GlobalKTable[KT, VT] | KStream[K, VT],
         joiner: ops.UserFunction,
         *,
+        windows: JoinWindows | None = None,
         on: Callable[[K, V], KT] | None = None,
         with_key: bool = False,
+        joined: StreamJoined | None = None,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         name: str | None = None,
-    ) -> KStream[K, Any]:  # Any: see join
-        """As join; where the table has no row the joiner gets None for it."""
+    ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
+        """As join; where the other side has nothing the joiner gets None for it.
+
+        With a KStream that is when the record's window is over.
+        """
+        if isinstance(other, KStream):
+            return self._join_stream(
+                "left_join", other, joiner, windows, (with_key, (True, False), joined)
+            )
         options = joins.JoinOptions(joiner, with_key, True, key, value, name, on)
         return joins.join_any_table(self, self._graph, self._node, other, options)
 
-    def window_join(
+    def outer_join(
         self,
         other: KStream[K, VT],
         joiner: ops.UserFunction,
-        windows: JoinWindows,
         *,
+        windows: JoinWindows,
         with_key: bool = False,
         joined: StreamJoined | None = None,
-    ) -> KStream[K, Any]:  # Any: see join
-        """Pairs of records with equal keys inside the window: joiner(value, other value)."""
-        options = StreamJoinOptions(
-            "window_join", joiner, with_key, (False, False), windows, joined or StreamJoined()
+    ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
+        """As left_join, for records of both streams."""
+        return self._join_stream(
+            "outer_join", other, joiner, windows, (with_key, (True, True), joined)
         )
-        return join_streams(self._graph, (self, self._node), (other, other._node), options, KStream)
 
-    def window_left_join(
+    def _join_stream(
         self,
-        other: KStream[K, VT],
+        method: str,
+        other: KStream[K, Any],  # Any: see join
         joiner: ops.UserFunction,
-        windows: JoinWindows,
-        *,
-        with_key: bool = False,
-        joined: StreamJoined | None = None,
+        windows: JoinWindows | None,
+        options: tuple[bool, tuple[bool, bool], StreamJoined | None],
     ) -> KStream[K, Any]:  # Any: see join
-        """As window_join; a record of this stream without a partner meets None when its window is over."""
-        options = StreamJoinOptions(
-            "window_left_join", joiner, with_key, (True, False), windows, joined or StreamJoined()
+        with_key, kinds, joined = options
+        if windows is None:
+            raise TypeError(f"{method} of two streams needs windows=, see JoinWindows.of")
+        given = StreamJoinOptions(
+            method, joiner, with_key, kinds, windows, joined or StreamJoined()
         )
-        return join_streams(self._graph, (self, self._node), (other, other._node), options, KStream)
-
-    def window_outer_join(
-        self,
-        other: KStream[K, VT],
-        joiner: ops.UserFunction,
-        windows: JoinWindows,
-        *,
-        with_key: bool = False,
-        joined: StreamJoined | None = None,
-    ) -> KStream[K, Any]:  # Any: see join
-        """As window_join; records of both streams without a partner meet None."""
-        options = StreamJoinOptions(
-            "window_outer_join", joiner, with_key, (True, True), windows, joined or StreamJoined()
-        )
-        return join_streams(self._graph, (self, self._node), (other, other._node), options, KStream)
+        return join_streams(self._graph, (self, self._node), (other, other._node), given, KStream)
 
     def _add(self, name: str | None, prefix: str, spec: ops.OperatorSpec) -> GraphNode:
         node = ProcessorGraphNode(
