@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 
-from millstream.clients import Admin, Consumer, NewTopic, Producer
+import pytest
+
+from millstream.clients import Admin, Consumer, Delivery, NewTopic, Producer
+from millstream.errors import RequestTimedOut
 from millstream.testing.broker import Broker
 
 
@@ -34,6 +39,33 @@ async def test_an_idempotent_producer_loses_nothing_and_repeats_nothing_over_cra
         1: [b"%d" % number for number in range(1, sent, 2)],
     }
     assert offsets == [number // 2 for number in range(sent)]
+
+
+async def test_a_stopped_broker_makes_send_wait_and_then_say_so_and_nothing_is_lost() -> None:
+    with Broker(in_process=False) as broker:
+        assert broker.pid is not None
+        async with Producer(
+            bootstrap_servers=broker.bootstrap_servers, buffer_memory=50_000, max_block_ms=300
+        ) as producer:
+            deliveries = [await producer.send("t", b"first", partition=0)]
+            await deliveries[0]
+            os.kill(broker.pid, signal.SIGSTOP)
+            try:
+                with pytest.raises(RequestTimedOut, match="no room for a record of 1021 bytes"):
+                    await send_until_refused(producer, deliveries)
+            finally:
+                os.kill(broker.pid, signal.SIGCONT)
+            async with asyncio.timeout(30):
+                await producer.flush()
+            offsets = [(await delivery).offset for delivery in deliveries]
+    assert offsets == list(range(len(deliveries)))
+    assert 40 < len(deliveries) < 60
+
+
+async def send_until_refused(producer: Producer, deliveries: list[Delivery]) -> None:
+    while True:
+        delivery = await producer.send("t", b"x" * 1000, partition=0)
+        deliveries.append(delivery)
 
 
 async def test_a_consumer_goes_on_where_it_was_after_a_crash() -> None:
