@@ -77,11 +77,13 @@ class NodeProcess:
         self._server = SocketServer(_connection_limits(config), clock)
         self._stop_requested = asyncio.Event()
         self._abort = False
+        self._patience: asyncio.Timeout | None = None
+        """How long the shutdown waits for others, once it has begun."""
 
     def request_stop(self) -> None:
-        """A clean shutdown; a second request does not wait for anybody any more."""
-        if self._stop_requested.is_set():
-            self._abort = True
+        """A clean shutdown; a second request makes it stop waiting for others."""
+        if self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time())
         self._stop_requested.set()
 
     def request_abort(self) -> None:
@@ -147,6 +149,13 @@ class NodeProcess:
     async def _shut_down(self, parts: NodeParts) -> None:
         """Gives up leadership, answers what was asked, and tells whoever waits that the node goes."""
         self._enter(BrokerState.SHUTTING_DOWN)
+        try:
+            async with asyncio.timeout(None) as self._patience:
+                await self._part_from_others(parts)
+        except TimeoutError:
+            _LOGGER.warning("asked to stop again: nobody is waited for any more")
+
+    async def _part_from_others(self, parts: NodeParts) -> None:
         self._server.stop_accepting()
         if not await parts.leave(_LEAVE_TIMEOUT_S):
             _LOGGER.warning(

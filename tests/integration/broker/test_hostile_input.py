@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 import socket
 import struct
 import time
@@ -253,4 +254,19 @@ def test_connections_dropped_in_the_middle_of_a_response_harm_nobody(
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.send(METADATA * 50)
         client.socket.close()  # with linger 0 this is a reset
+    assert is_alive(broker.bootstrap_servers)
+
+
+def test_running_out_of_descriptors_is_survived(broker: Broker) -> None:
+    """The accept loop pauses instead of spinning or dying, and goes on when descriptors are free again."""
+    assert broker.pid is not None
+    hard = resource.prlimit(broker.pid, resource.RLIMIT_NOFILE)[1]
+    used = psutil.Process(broker.pid).num_fds()
+    resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (used + 10, hard))
+    clients = [RawClient(broker.bootstrap_servers) for _ in range(30)]
+    clients[0].send(METADATA)
+    assert len(clients[0].read_frame()) > 20
+    for client in clients:
+        client.socket.close()
+    resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (hard, hard))
     assert is_alive(broker.bootstrap_servers)

@@ -1,0 +1,59 @@
+"""What users of `millstream.testing` get."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from millstream.testing.broker import Broker
+from millstream.testing.raw_client import RawClient, batch_of, is_alive
+
+
+def test_the_fixture_is_a_running_broker(millstream_broker: Broker) -> None:
+    with RawClient(millstream_broker.bootstrap_servers) as client:
+        client.create_topic("from-fixture")
+        assert client.produce("from-fixture", batch_of(b"x")).base_offset == 0
+
+
+def test_the_plugin_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; import millstream.testing.pytest_plugin; "
+        "print([name for name in ('asyncio', 'uvloop', 'pyarrow', 'pyspark', 'millstream.broker') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_data_goes_with_the_broker_unless_it_was_given(tmp_path: Path) -> None:
+    with Broker() as temporary:
+        assert temporary.data.is_dir()
+    assert not temporary.data.exists()
+    with Broker(data=tmp_path) as kept:
+        assert kept.data == tmp_path
+    assert (tmp_path / "meta.properties").exists()
+
+
+def test_two_brokers_run_side_by_side_in_one_process() -> None:
+    with Broker() as one, Broker() as other:
+        assert one.bootstrap_servers != other.bootstrap_servers
+        assert one.cluster_id != other.cluster_id
+        assert is_alive(one.bootstrap_servers)
+        assert is_alive(other.bootstrap_servers)
+
+
+def test_a_broker_process_ends_when_its_parent_dies(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from millstream.testing.broker import Broker; "
+        f"b = Broker(in_process=False, data={str(tmp_path / 'd')!r}); b.start(); "
+        "print(b.pid, flush=True); os._exit(1)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    pid = int(done.stdout)
+    if psutil.pid_exists(pid):
+        psutil.wait_procs([psutil.Process(pid)], timeout=10)
+    assert not psutil.pid_exists(pid)

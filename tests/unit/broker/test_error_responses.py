@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+
+from millstream.broker.error_responses import error_response
+from millstream.broker.registry import HANDLERS
+from millstream.errors import ClusterAuthorizationFailed
+from millstream.protocol.api import ApiKey, request_class
+from millstream.protocol.generated.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from millstream.protocol.generated.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from millstream.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+REFUSED = ClusterAuthorizationFailed("not for you")
+
+
+@pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name)
+def test_every_served_api_can_say_that_a_whole_request_failed(key: ApiKey) -> None:
+    """In every version, as bytes."""
+    for version in HANDLERS[key].api.versions:
+        response = error_response(key, version, request_class(key)(), REFUSED)
+        response.encode(bytearray(), version)
+
+
+def test_an_api_with_a_top_level_error_has_it_there() -> None:
+    answer = error_response(ApiKey.HEARTBEAT, 4, HeartbeatRequest(), REFUSED)
+    assert answer == HeartbeatResponse(error_code=31)
+
+
+def test_an_api_without_one_has_it_in_every_item() -> None:
+    asked = TopicProduceData(
+        name="t", partition_data=[PartitionProduceData(3), PartitionProduceData(4)]
+    )
+    answer = error_response(ApiKey.PRODUCE, 9, ProduceRequest(topic_data=[asked]), REFUSED)
+    assert isinstance(answer, ProduceResponse)
+    (topic,) = answer.responses
+    assert [
+        (each.index, each.error_code, each.base_offset) for each in topic.partition_responses
+    ] == [
+        (3, 31, -1),
+        (4, 31, -1),
+    ]
+
+
+def test_an_api_that_got_one_later_has_it_where_the_version_has_it() -> None:
+    asked = FetchRequest(topics=[FetchTopic(topic="t", partitions=[FetchPartition(partition=5)])])
+    old = error_response(ApiKey.FETCH, 6, asked, REFUSED)
+    new = error_response(ApiKey.FETCH, 7, asked, REFUSED)
+    assert isinstance(old, FetchResponse)
+    assert old.responses[0].partitions[0].error_code == 31
+    assert new == FetchResponse(error_code=31)
+
+
+def test_a_list_of_coordinators_names_each_key() -> None:
+    request = FindCoordinatorRequest(coordinator_keys=["a", "b"])
+    answer = error_response(ApiKey.FIND_COORDINATOR, 4, request, REFUSED)
+    assert isinstance(answer, FindCoordinatorResponse)
+    assert [(each.key, each.error_code, each.error_message) for each in answer.coordinators] == [
+        ("a", 31, "not for you"),
+        ("b", 31, "not for you"),
+    ]

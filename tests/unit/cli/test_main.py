@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from click.testing import CliRunner
+
+from millstream import __version__
+from millstream.cli.main import VERBS, main
+
+
+def test_help_lists_every_verb_with_its_summary() -> None:
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0
+    for name, verb in VERBS.items():
+        assert name in result.output
+        assert verb.summary.split()[0] in result.output
+
+
+def test_every_verb_can_be_imported_and_explains_itself() -> None:
+    for name in VERBS:
+        result = CliRunner().invoke(main, [name, "--help"])
+        assert result.exit_code == 0, result.output
+        assert "Usage:" in result.output
+
+
+def test_an_unknown_verb_is_a_usage_error() -> None:
+    result = CliRunner().invoke(main, ["brew"])
+    assert result.exit_code == 2
+    assert "No such command" in result.output
+
+
+def test_the_version_is_told() -> None:
+    assert __version__ in CliRunner().invoke(main, ["--version"]).output
+
+
+def test_help_imports_nothing_that_verbs_need() -> None:
+    """The list of verbs must come at once: no broker, no event loop, no Arrow, no Spark."""
+    code = (
+        "import sys; from click.testing import CliRunner; from millstream.cli.main import main; "
+        "CliRunner().invoke(main, ['--help']); "
+        "print([name for name in ('millstream.broker', 'asyncio', 'pyarrow', 'pyspark', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
