@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+from millstream.broker.background import BackgroundWork
+from millstream.broker.config import broker_config
+from millstream.broker.disk_pool import DiskPool
+from millstream.errors import KafkaStorageError
+from millstream.model import TopicPartition
+from millstream.runtime.system import SystemClock
+
+FIRST = TopicPartition("t", 0)
+
+
+class FakeDirectory:
+    """Remembers what it was asked to write."""
+
+    def __init__(self) -> None:
+        self.high_watermarks: list[dict[TopicPartition, int]] = []
+        self.recovery_points = 0
+        self.removals = 0
+
+    def checkpoint_high_watermarks(self, offsets: dict[TopicPartition, int]) -> None:
+        self.high_watermarks.append(dict(offsets))
+
+    def checkpoint_recovery_points(self) -> None:
+        self.recovery_points += 1
+
+    def remove_due(self, now: object) -> None:
+        self.removals += 1
+
+
+class FakeLog:
+    def __init__(self, *, failure: str | None = None, is_due: bool = False) -> None:
+        self.failure = failure
+        self.is_due = is_due
+        self.maintained = 0
+
+    def flush_is_due(self, now: object) -> bool:
+        return self.is_due
+
+    def maintain(self, upper_bound: int, now: object) -> int:
+        self.maintained = upper_bound
+        return 1
+
+
+class FakePartitions:
+    def __init__(self, **logs: FakeLog) -> None:
+        self.hosted = {
+            TopicPartition(name, 0): SimpleNamespace(high_watermark=7, log=log)
+            for name, log in logs.items()
+        }
+
+    def all(self) -> list[tuple[TopicPartition, Any]]:
+        return list(self.hosted.items())
+
+
+def work(
+    directory: FakeDirectory, partitions: FakePartitions, flushed: list[object]
+) -> BackgroundWork:
+    flusher: Any = SimpleNamespace(start_flush=flushed.append)
+    fake_directory: Any = directory
+    fake_partitions: Any = partitions
+    return BackgroundWork(fake_directory, fake_partitions, flusher, DiskPool(), SystemClock())
+
+
+async def test_high_watermarks_are_written_only_when_they_moved() -> None:
+    directory, partitions = FakeDirectory(), FakePartitions(t=FakeLog())
+    background = work(directory, partitions, [])
+    await background.checkpoint_high_watermarks()
+    await background.checkpoint_high_watermarks()
+    partitions.hosted[FIRST].high_watermark = 9
+    await background.checkpoint_high_watermarks()
+    assert directory.high_watermarks == [{FIRST: 7}, {FIRST: 9}]
+
+
+async def test_retention_stops_at_the_high_watermark_and_passes_over_failed_logs() -> None:
+    good, bad = FakeLog(), FakeLog(failure="offline")
+    await work(FakeDirectory(), FakePartitions(good=good, bad=bad), []).maintain_logs()
+    assert (good.maintained, bad.maintained) == (7, 0)
+
+
+async def test_only_logs_that_are_due_are_flushed() -> None:
+    due, idle, broken = FakeLog(is_due=True), FakeLog(), FakeLog(is_due=True, failure="offline")
+    flushed: list[object] = []
+    await work(
+        FakeDirectory(), FakePartitions(due=due, idle=idle, broken=broken), flushed
+    ).flush_due_logs()
+    assert flushed == [due]
+
+
+async def test_work_that_fails_on_the_disk_is_tried_again() -> None:
+    directory = FakeDirectory()
+    attempts: list[int] = []
+    loop, tried_again = asyncio.get_running_loop(), asyncio.Event()
+
+    def fail_once() -> None:
+        """Runs in the disk pool."""
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise KafkaStorageError("no space")
+        loop.call_soon_threadsafe(tried_again.set)
+
+    directory.checkpoint_recovery_points = fail_once  # type: ignore[method-assign]
+    background = work(directory, FakePartitions(), [])
+    config = broker_config(
+        {"log.initial.task.delay.ms": "0", "log.flush.offset.checkpoint.interval.ms": "1"}
+    )
+    async with asyncio.TaskGroup() as group:
+        tasks: list[asyncio.Task[None]] = []
+        starter: Any = SimpleNamespace(
+            start=lambda coroutine, name: tasks.append(group.create_task(coroutine, name=name))
+        )
+        background.start(config, starter)
+        async with asyncio.timeout(10):
+            await tried_again.wait()
+        for task in tasks:
+            task.cancel()
+    assert len(attempts) >= 2
