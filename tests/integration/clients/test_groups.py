@@ -105,6 +105,9 @@ class Diary(RebalanceListener):
     async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
         self.entries.append(("revoked", {p.partition for p in partitions}))
 
+    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
+        self.entries.append(("lost", {p.partition for p in partitions}))
+
     async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
         self.entries.append(("assigned", {p.partition for p in partitions}))
 
@@ -163,3 +166,52 @@ async def test_a_pattern_finds_topics_that_come_later(bootstrap: str, new_topic:
         await topic_with_partitions(bootstrap, f"p-{name}-2", 1)
         await until_shared([consumer], 2)
         assert consumer.subscription() == {f"p-{name}-1", f"p-{name}-2"}
+
+
+async def test_a_member_that_does_not_poll_loses_its_partitions_and_is_told(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = await topic_with_partitions(bootstrap, new_topic(), 2)
+    diary = Diary()
+    settings = {
+        "bootstrap_servers": bootstrap,
+        "group_id": f"g-{topic}",
+        "heartbeat_interval_ms": 100,
+    }
+    async with (
+        Consumer(**settings, max_poll_interval_ms=800) as stuck,
+        Consumer(**settings) as other,
+    ):
+        stuck.subscribe([topic], listener=diary)
+        await until_shared([stuck], 2)
+        other.subscribe([topic])
+        await until_shared([other], 2)
+        await stuck.poll(timeout_ms=0)
+        assert diary.entries == [("assigned", {0, 1}), ("lost", {0, 1})]
+        await until_shared([stuck, other], 2)
+
+
+async def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """KIP-345."""
+    topic = await topic_with_partitions(bootstrap, new_topic(), 2)
+
+    def member(instance: str) -> Consumer:
+        return Consumer(
+            bootstrap_servers=bootstrap,
+            group_id=f"g-{topic}",
+            group_instance_id=instance,
+            heartbeat_interval_ms=100,
+        )
+
+    async with member("b") as steady:
+        async with member("a") as first:
+            first.subscribe([topic])
+            steady.subscribe([topic])
+            await until_shared([first, steady], 2)
+            before = (first.assignment(), steady.group_metadata().generation_id)
+        async with member("a") as again:
+            again.subscribe([topic])
+            await until_shared([again, steady], 2)
+            assert (again.assignment(), steady.group_metadata().generation_id) == before
