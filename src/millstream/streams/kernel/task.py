@@ -183,9 +183,6 @@ class StreamTask:
             for topic, queue in self._group.queues.items()
             if queue.next_offset is not None
         }
-        for store in self._stores.values():
-            if isinstance(store, SuppressionBuffer):
-                store.flush()
         return PreparedCommit(offsets, self._take_output())
 
     def commit(
@@ -344,6 +341,8 @@ class StreamTask:
     def _take_output(self) -> TaskOutput:
         changelogs = {}
         for store in self._stores.values():
+            if isinstance(store, SuppressionBuffer):
+                store.flush()
             if store.changelog is not None and store.changelog.keys:
                 with_headers = store.changelog.headers
                 keys, values, timestamps = store.changelog.take()

@@ -1,7 +1,7 @@
 """Session stores: rows of a key and a session [start, end], which expire by their end.
 
 Bytes: a changelog key is key ++ end (8) ++ start (8), as in Kafka Streams; a row's key is the same behind its
-segment, with the end once more in front where the store is time-ordered. Values carry no timestamp.
+segment, or end ++ start ++ key where the store is time-ordered. Values carry no timestamp.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class SessionStore(SegmentedStore):
         """Set the value of a session; None removes it. `timestamp` is that of the changelog record."""
         key = self._changelog_key(session)
         written = self.encoded(session.key, value)[1]
-        self.advance(session.end_ms)
+        if (
+            written is not None or self.spec.persistent
+        ):  # in memory a removal is not the newest session
+            self.advance(session.end_ms)
         if self.is_expired(session.end_ms):
             self.expired_puts += 1
         else:
@@ -76,7 +79,7 @@ class SessionStore(SegmentedStore):
             self.rows.put(self._row_key(key, end), value)
 
     def row_time(self, row_key: bytes) -> int:
-        return int(unpack_time(row_key, len(row_key) - 16)[0])
+        return self._split(row_key)[2]
 
     def _changelog_key(self, session: Windowed[object]) -> bytes:
         data = self.encoded(session.key, None)[0]
@@ -84,10 +87,10 @@ class SessionStore(SegmentedStore):
 
     def _row_key(self, changelog_key: bytes, end: int) -> bytes:
         if self._time_first:
-            return self.segment(end) + pack_time(end) + changelog_key
+            return self.segment(end) + changelog_key[-16:] + changelog_key[:-16]
         return self.segment(end) + changelog_key
 
     def _split(self, row_key: bytes) -> tuple[bytes, int, int]:
-        data = row_key[16 if self._time_first else 8 : -16]
-        end, start = unpack_time(row_key, len(row_key) - 16), unpack_time(row_key, len(row_key) - 8)
-        return data, start[0], end[0]
+        at = 8 if self._time_first else len(row_key) - 16
+        data = row_key[24:] if self._time_first else row_key[8:-16]
+        return data, unpack_time(row_key, at + 8)[0], unpack_time(row_key, at)[0]
