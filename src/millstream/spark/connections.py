@@ -8,24 +8,33 @@ Not for use from several threads.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from millstream.clients import Producer, RangeReader
+from millstream.clients import Consumer, Producer, RangeReader
+from millstream.errors import MillstreamError
+from millstream.model import TopicPartition
 
+METADATA_AGE_MS: Final = 300_000
+
+_LOGGER = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 
 @dataclass(slots=True)
 class Connections:
-    """One event loop with the clients that live on it."""
+    """One event loop with the clients that live on it. `metadata_age_ms`: after that new partitions are looked for."""
 
     bootstrap_servers: str
+    metadata_age_ms: int = METADATA_AGE_MS
+    compression_type: str = "none"
     runner: asyncio.Runner = field(default_factory=asyncio.Runner)
     _reader: RangeReader | None = None
     _producer: Producer | None = None
+    _watcher: Consumer | None = None
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
         return self.runner.run(work)
@@ -33,7 +42,12 @@ class Connections:
     def reader(self) -> RangeReader:
         if self._reader is None:
             self._reader = self.run(
-                _made(lambda: RangeReader(bootstrap_servers=self.bootstrap_servers))
+                _made(
+                    lambda: RangeReader(
+                        bootstrap_servers=self.bootstrap_servers,
+                        metadata_max_age_ms=self.metadata_age_ms,
+                    )
+                )
             )
         return self._reader
 
@@ -41,27 +55,80 @@ class Connections:
         """Idempotent, acks=all. One that has failed for good must be `discard`ed."""
         if self._producer is None:
             self._producer = self.run(
-                _made(lambda: Producer(bootstrap_servers=self.bootstrap_servers, linger_ms=0))
+                _made(
+                    lambda: Producer(
+                        bootstrap_servers=self.bootstrap_servers,
+                        linger_ms=0,
+                        compression_type=self.compression_type,
+                    )
+                )
             )
         return self._producer
 
     def discard_producer(self) -> None:
         """Forget a producer whose outcome is unknown; the next task gets a new one with an id of its own."""
         producer, self._producer = self._producer, None
-        if producer is not None:
+        if producer is None:
+            return
+        try:
             self.run(producer.close(timeout_ms=0))
+        except MillstreamError as error:  # the caller already raises the failure that led here
+            _LOGGER.debug("a failed producer was closed: %s", error)
+
+    def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
+        """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
+        if self._watcher is None:
+            self._watcher = self.run(
+                _made(
+                    lambda: Consumer(
+                        bootstrap_servers=self.bootstrap_servers,
+                        max_partition_fetch_bytes=1,  # one batch is enough to know
+                        auto_offset_reset="earliest",
+                    )
+                )
+            )
+        self.run(_first_record(self._watcher, after, timeout_ms))
+
+    def close(self) -> None:
+        """For a process that goes on without Spark; workers of Spark just end."""
+        for client in (self._reader, self._watcher):
+            if client is not None:
+                self.run(client.close())
+        self._reader = self._watcher = None
+        self.discard_producer()
+        self.runner.close()
 
     def iterate(self, items: AsyncIterator[_Result]) -> Iterator[_Result]:
         """An async iterator in plain code. The loop stands still while the caller works on an item."""
-        while True:
-            try:
-                yield self.run(_next(items))
-            except StopAsyncIteration:
-                return
+        try:
+            while True:
+                try:
+                    item = self.run(_next(items))
+                except StopAsyncIteration:
+                    return
+                yield item
+        finally:
+            self.run(_closed(items))
+
+
+async def _first_record(
+    consumer: Consumer, after: Mapping[TopicPartition, int], timeout_ms: int
+) -> None:
+    consumer.assign(after)
+    for partition, offset in after.items():
+        consumer.seek(partition, offset)
+    await consumer.poll(max_records=1, timeout_ms=timeout_ms)
 
 
 async def _next(items: AsyncIterator[_Result]) -> _Result:
     return await anext(items)
+
+
+async def _closed(items: AsyncIterator[object]) -> None:
+    """An abandoned generator has a fetch under way; closing it ends that."""
+    close = getattr(items, "aclose", None)
+    if close is not None:
+        await close()
 
 
 async def _made(make: Callable[[], _Result]) -> _Result:
@@ -69,12 +136,22 @@ async def _made(make: Callable[[], _Result]) -> _Result:
     return make()
 
 
-_OPEN: dict[tuple[int, str], Connections] = {}
+_OPEN: dict[tuple[int, str, int, str], Connections] = {}
 
 
-def connections(bootstrap_servers: str) -> Connections:
+def connections(
+    bootstrap_servers: str,
+    metadata_age_ms: int = METADATA_AGE_MS,
+    compression_type: str = "none",
+) -> Connections:
     """The connections of this process to one cluster. The process id is part of the key: a forked worker gets its own."""
-    key = (os.getpid(), bootstrap_servers)
+    key = (os.getpid(), bootstrap_servers, metadata_age_ms, compression_type)
     if key not in _OPEN:
-        _OPEN[key] = Connections(bootstrap_servers)
+        _OPEN[key] = Connections(bootstrap_servers, metadata_age_ms, compression_type)
     return _OPEN[key]
+
+
+def close_connections() -> None:
+    """Closes those of this process."""
+    for key in [key for key in _OPEN if key[0] == os.getpid()]:
+        _OPEN.pop(key).close()

@@ -2,70 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from millstream.clients import BatchDelivery, Producer
 from millstream.clients.core.murmur2 import partition_for_key
+from millstream.spark.origin import Origin, add_origin
 from millstream.streams.kernel.batch import SinkBatch
+from millstream.streams.kernel.task import TaskOutput
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-async def write_outputs(producer: Producer, batches: Iterable[SinkBatch]) -> int:
-    """Records of sinks, each to the partition that its key or the topology's partitioner says. Returns their number.
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """`partition`: the task's own, where its changelogs go. Records of `repartition_topics` tell their origin."""
 
-    Returns once every record is acknowledged; raises the first error.
-    """
-    deliveries: list[BatchDelivery] = []
-    written = 0
-    for batch in batches:
-        written += len(batch)
-        count = len(await producer.partitions_for(batch.topic))
-        for partition, rows in _by_partition(batch, count):
-            deliveries.append(await producer.send_batch(batch.topic, rows, partition=partition))
-    await _acknowledged(producer, deliveries)
-    return written
+    partition: int
+    repartition_topics: frozenset[str]
+    origin: Origin
 
 
-async def write_changelogs(producer: Producer, batches: Iterable[SinkBatch], partition: int) -> int:
-    """Records of changelogs; all belong to the task's own partition. Otherwise as `write_outputs`."""
-    deliveries = []
-    written = 0
-    for batch in batches:
-        written += len(batch)
-        deliveries.append(
-            await producer.send_batch(batch.topic, _columns(batch), partition=partition)
-        )
-    await _acknowledged(producer, deliveries)
-    return written
-
-
-async def _acknowledged(producer: Producer, deliveries: list[BatchDelivery]) -> None:
+async def write(producer: Producer, output: TaskOutput, to: Destination) -> None:
+    """Changelogs and outputs, side by side. Returns once every record is acknowledged; raises the first error."""
+    deliveries = [
+        await producer.send_batch(batch.topic, _columns(batch), partition=to.partition)
+        for batch in output.changelogs.values()
+    ]
+    for batch in output.sinks.values():
+        rows = _columns(batch)
+        if batch.topic in to.repartition_topics:
+            rows = add_origin(rows, to.origin)
+        deliveries += await _send(producer, batch, rows)
     await producer.flush()
     for delivery in deliveries:
         await delivery
 
 
-def _by_partition(batch: SinkBatch, count: int) -> Iterator[tuple[int | None, pa.RecordBatch]]:
-    """Rows grouped by partition, in order; (None, all rows) where the producer may decide by the records' own keys."""
+def record_count(batches: Mapping[str, SinkBatch]) -> int:
+    return sum(len(batch) for batch in batches.values())
+
+
+async def _send(producer: Producer, batch: SinkBatch, rows: pa.RecordBatch) -> list[BatchDelivery]:
+    """Each row to the partition that the topology's partitioner, its partition key or its own key says."""
     if batch.partitions is None and batch.partition_keys is None:
-        yield None, _columns(batch)
-        return
-    targets = _targets(batch, count)
-    for target in sorted(set(targets)):
-        rows = [row for row, each in enumerate(targets) if each == target]
-        yield target, _columns(batch.take(rows))
+        return [await producer.send_batch(batch.topic, rows)]
+    count = len(await producer.partitions_for(batch.topic))
+    return [
+        await producer.send_batch(batch.topic, part, partition=partition)
+        for partition, part in _by_partition(rows, _targets(batch, count))
+    ]
+
+
+def _by_partition(
+    rows: pa.RecordBatch, targets: Sequence[int]
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Rows grouped by partition, in order."""
+    import numpy as np
+    import pyarrow as pa
+
+    numbers = np.asarray(targets)
+    for target in np.unique(numbers).tolist():
+        yield target, rows.take(pa.array(np.flatnonzero(numbers == target)))
 
 
 def _targets(batch: SinkBatch, count: int) -> Sequence[int]:
     keys = batch.keys if batch.partition_keys is None else batch.partition_keys
-    chosen = batch.partitions or [None] * len(batch)
     by_key = {key: 0 if key is None else partition_for_key(key, count) for key in set(keys)}
+    if batch.partitions is None:
+        return [by_key[key] for key in keys]
     return [
         by_key[key] if partition is None else partition
-        for key, partition in zip(keys, chosen, strict=True)
+        for key, partition in zip(keys, batch.partitions, strict=True)
     ]
 
 

@@ -37,6 +37,7 @@ class TopologyPlan:
 
     queries: tuple[SubTopologyPlan, ...]
     internal_topics: tuple[InternalTopic, ...]
+    repartition_topics: frozenset[str]
 
 
 def plan_topology(
@@ -65,7 +66,8 @@ def plan_topology(
             for name, conf in mine.changelogs.items()
             if name not in mine.sources
         ]
-    return TopologyPlan(tuple(queries), tuple(internal))
+    repartition = frozenset(name for each in topics.values() for name in each.repartition)
+    return TopologyPlan(tuple(queries), tuple(internal), repartition)
 
 
 def _require_fixed_sources(topics: Mapping[int, SubTopologyTopics]) -> None:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import ConfigError, MillstreamError
+from millstream.spark.failures import cause
+from millstream.spark.origin import Origin
 from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
 from millstream.spark.source import FORMAT, register
-from millstream.spark.task import TaskReport, TaskRun, TaskSpec
+from millstream.spark.task import TaskReport, TaskSpec, open_run
 from millstream.streams.config import StreamsConfig
 from millstream.streams.topology.topology import Topology
 
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-_ERROR_LINE: Final = re.compile(r"([a-z_]\w*\.)*[A-Z]\w+: ")
+RECORDS_PER_TRIGGER_MAX: Final = 200_000
+_OBSERVE_S: Final = 0.2
 _LOGGER = logging.getLogger(__name__)
 _REPORT: Final = "task string, processed bigint, skipped bigint, written bigint, logged bigint, dropped bigint, restored bigint"
 
@@ -39,13 +43,15 @@ class PipelineFailed(MillstreamError):
 class RunnerOptions:
     """`directory` holds Spark's offset logs (`checkpoints/`) and the stores (`state/`); it outlives the run.
 
+    Keep it: a new one does not know what the application has counted, and is refused when there is something.
     On a cluster the offset logs belong on shared storage (`checkpoint_directory`), the stores on local disks.
     """
 
     bootstrap_servers: str
     directory: str
     checkpoint_directory: str | None = None
-    records_per_trigger_max: int | None = None
+    records_per_trigger_max: int | None = RECORDS_PER_TRIGGER_MAX
+    """Records of one micro-batch, over all partitions; they are in memory together. None: all there are."""
 
     @property
     def checkpoints(self) -> str:
@@ -72,7 +78,8 @@ class MicroBatchRunner:
         session: SparkSession,
         options: RunnerOptions,
     ) -> None:
-        self._session = session
+        self._session = session.newSession()  # with a list of queries of its own
+        register(self._session)
         self._options = options
         self._config = config
         self._topology = topology
@@ -82,27 +89,48 @@ class MicroBatchRunner:
     def run_available(self, observe: Callable[[Progress], None] = lambda _: None) -> None:
         """Processes everything that is in the source topics now, writers before readers, then returns.
 
-        `observe` is told of each micro-batch. Raises PipelineFailed.
+        `observe` is told of each micro-batch. Raises PipelineFailed. Interrupted, it stops what is running.
         """
-        for each in self.plan.queries:
-            query = self._start(each, available_now=True)
-            self._queries = [query]
-            seen = -1
-            while not _wait(query, each, 0.2):
-                seen = _observe(query, each, seen, observe)
-            _observe(query, each, seen, observe)
-        self._queries = []
+        try:
+            for each in self.plan.queries:
+                query = self._start(each, available_now=True)
+                self._queries = [query]
+                seen = -1
+                while not _wait(query, each, _OBSERVE_S):
+                    seen = _observe(query, each, seen, observe)
+                _observe(query, each, seen, observe)
+        finally:
+            self.stop()
 
     def start(self) -> None:
         """Starts all queries; they run until `stop`."""
         self._queries = [self._start(each, available_now=False) for each in self.plan.queries]
 
     def await_termination(self, timeout_s: float | None = None) -> bool:
-        """Waits until every query has ended. False at the time limit. Raises PipelineFailed when one has failed."""
-        return all(
-            _wait(query, each, timeout_s)
-            for query, each in zip(self._queries, self.plan.queries, strict=True)
-        )
+        """Waits until all queries have been stopped. False at the time limit.
+
+        Raises PipelineFailed as soon as one has failed; the others are stopped then.
+        """
+        from pyspark.errors import StreamingQueryException
+
+        streams = self._session.streams
+        started = list(zip(self._queries, self.plan.queries, strict=False))
+        while any(query.isActive for query, _ in started):
+            streams.resetTerminated()
+            try:
+                if timeout_s is None:
+                    streams.awaitAnyTermination()
+                elif not streams.awaitAnyTermination(timeout_s):  # type: ignore[arg-type]  # floats are taken, the stub says int
+                    return False
+            except StreamingQueryException:
+                break  # the query itself tells below
+        try:
+            for query, each in started:
+                if not query.isActive:
+                    _wait(query, each, None)
+        finally:
+            self.stop()
+        return True
 
     def stop(self) -> None:
         """Stops all queries; micro-batches under way are repeated by the next run."""
@@ -126,7 +154,6 @@ class MicroBatchRunner:
 
     def _start(self, query: SubTopologyPlan, *, available_now: bool) -> StreamingQuery:
         options = self._options
-        register(self._session)
         source = (
             self._session.readStream.format(FORMAT)
             .option("bootstrap.servers", options.bootstrap_servers)
@@ -156,7 +183,10 @@ class MicroBatchRunner:
             sub_topology=query.id,
             config=self._config,
             bootstrap_servers=self._options.bootstrap_servers,
-            state_directory=f"{self._options.directory}/state/{self._config.application_id}",
+            state_directory=str(
+                Path(self._options.directory, "state", self._config.application_id).resolve()
+            ),
+            repartition_topics=self.plan.repartition_topics,
         )
 
 
@@ -170,11 +200,9 @@ def _task_function(
         first = next((batch for batch in rows if batch.num_rows), None)
         if first is None:
             return
-        task = TaskRun(spec, first.column("partition")[0].as_py())
-        try:
-            yield _report_row(task.run(_chained(first, rows), _batch_id()))
-        finally:
-            task.close()
+        with open_run(spec, _origin(first.column("partition")[0].as_py())) as task:
+            report = task.run(_chained(first, rows))
+        yield _report_row(report)
 
     return run
 
@@ -184,12 +212,16 @@ def _chained(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[
     yield from rest
 
 
-def _batch_id() -> str:
+def _origin(partition: int) -> Origin:
     from pyspark import TaskContext
 
     context = TaskContext.get()
     assert context is not None, "a task runs inside Spark"
-    return str(context.getLocalProperty("streaming.sql.batchId"))
+    query = context.getLocalProperty("sql.streaming.queryId")
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    assert query is not None, "a task belongs to a streaming query"
+    assert batch is not None, "a task belongs to a micro-batch"
+    return Origin(UUID(query).bytes, partition, int(batch))
 
 
 def _report_row(report: TaskReport) -> pa.RecordBatch:
@@ -207,14 +239,7 @@ def _wait(query: StreamingQuery, plan: SubTopologyPlan, timeout_s: float | None)
             return True
         return bool(query.awaitTermination(timeout_s))  # type: ignore[arg-type]  # floats are taken, the stub says int
     except StreamingQueryException as error:
-        raise PipelineFailed(f"sub-topology {plan.id} failed: {_cause(str(error))}") from error
-
-
-def _cause(text: str) -> str:
-    """The line of a Python traceback that names the error, `module.Error: what to do`; else the first line."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    after_traceback = [line for line in lines if _ERROR_LINE.match(line)]
-    return (after_traceback or lines or ["no reason given"])[0]
+        raise PipelineFailed(f"sub-topology {plan.id} failed: {cause(str(error))}") from error
 
 
 def _observe(

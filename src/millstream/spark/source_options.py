@@ -14,6 +14,7 @@ from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import partition_offsets
 
+EndingOffsets = Literal["latest"] | Mapping[TopicPartition, Offset]
 StartingOffsets = Literal["earliest", "latest"] | Mapping[TopicPartition, Offset]
 
 EARLIEST: Final = Offset(-2)
@@ -27,7 +28,7 @@ _ALIASES: Final = {
 }
 _KNOWN: Final = (
     "bootstrap.servers", "subscribe", "startingoffsets", "maxrecordspertrigger", "polltimeoutms",
-    "includeheaders", "failondataloss", "copartition",
+    "includeheaders", "failondataloss", "copartition", "endingoffsets", "discoveryintervalms",
 )  # fmt: skip
 
 
@@ -36,20 +37,28 @@ class SourceOptions:
     """`copartition`: one Spark partition reads the same partition number of every topic, for joins of topics.
 
     `poll_timeout_ms`: how long planning waits for a first new record before it reports that there is none.
+    `discovery_interval_ms`: how long a list of partitions is good for. `ending_offsets` are for batch reads only.
     """
 
     bootstrap_servers: str
     topics: tuple[str, ...]
     starting_offsets: StartingOffsets = "latest"
     records_per_trigger_max: int | None = None
+    ending_offsets: EndingOffsets = "latest"
     poll_timeout_ms: int = 500
+    discovery_interval_ms: int = 10_000
     include_headers: bool = False
     fail_on_data_loss: bool = True
     copartition: bool = False
 
 
-def parse_source_options(options: Mapping[str, str]) -> SourceOptions:
-    """Raises ConfigError for a missing, unknown or malformed option, naming what to write instead."""
+def parse_source_options(
+    options: Mapping[str, str], *, starting_offsets: str = "latest"
+) -> SourceOptions:
+    """Raises ConfigError for a missing, unknown or malformed option, naming what to write instead.
+
+    `starting_offsets` is the default: a stream begins with what comes, a batch with what is there.
+    """
     given: dict[str, str] = {}
     for name, value in options.items():
         key = _ALIASES.get(name.lower(), name.lower())
@@ -71,7 +80,11 @@ def parse_source_options(options: Mapping[str, str]) -> SourceOptions:
     return SourceOptions(
         bootstrap_servers=given["bootstrap.servers"],
         topics=topics,
-        starting_offsets=_starting_offsets(given.get("startingoffsets", "latest")),
+        starting_offsets=_starting_offsets(given.get("startingoffsets", starting_offsets)),
+        ending_offsets=_ending_offsets(given.get("endingoffsets", "latest")),
+        discovery_interval_ms=_number(
+            "discoveryIntervalMs", given.get("discoveryintervalms", "10000"), 1
+        ),
         records_per_trigger_max=None
         if limit is None
         else _number("maxRecordsPerTrigger", limit, 1),
@@ -95,6 +108,13 @@ def _starting_offsets(text: str) -> StartingOffsets:
             f'startingOffsets is "earliest", "latest" or JSON like {{"topic": {{"0": 12}}}}, not {text!r}'
         ) from error
     return partition_offsets(document)
+
+
+def _ending_offsets(text: str) -> EndingOffsets:
+    offsets = _starting_offsets(text)
+    if offsets == "earliest":
+        raise ConfigError('endingOffsets is "latest" or JSON, and not the beginning')
+    return offsets
 
 
 def _number(name: str, text: str, lowest: int) -> int:

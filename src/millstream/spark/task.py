@@ -2,32 +2,36 @@
 
 The order of effects is what the guarantee rests on:
 
-    1. rows that the stores' last commit covers are skipped    (a repeated micro-batch, a retried task)
-    2. the kernel processes the rest; its stores' writes lie in an overlay
-    3. outputs and changelogs are written and acknowledged      a crash here: written again, equal, when repeated
-    4. the stores are committed in one write, together with the input offsets that they now cover
+    1. stores without a position are new or lost: they are restored from their changelogs, and that is committed
+    2. rows that the position covers are skipped                (a repeated micro-batch, a retried task)
+    3. the kernel processes the rest; its stores' writes lie in an overlay
+    4. outputs and changelogs are written and acknowledged      a crash here: written again, equal, when repeated
+    5. the stores are committed in one write, together with the position that they now cover
 
-So the state counts each input once for as long as the local store survives; outputs are written at least once. When a
-store is gone, it is restored from its changelog. Exactly-once outputs need the broker's transactions.
+Step 1 comes first, because a changelog may hold what a crash in step 4 left: stores that were there then must not read it.
+So the state counts each input once for as long as the local store survives, over several sub-topologies too (`origin`);
+outputs are written at least once. Exactly-once outputs, and attempts fenced across machines, need the broker's transactions.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from millstream.errors import MillstreamError
+from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
-from millstream.spark.connections import connections
-from millstream.spark.output import write_changelogs, write_outputs
+from millstream.spark.connections import Connections, connections
+from millstream.spark.origin import Origin, only_new
+from millstream.spark.output import Destination, record_count, write
+from millstream.spark.position import Position, commit, stored_position
 from millstream.spark.source_options import EARLIEST, LATEST
 from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel.batch import RawBatch
-from millstream.streams.kernel.task import StreamTask
+from millstream.streams.kernel.task import StreamTask, TaskOutput
 from millstream.streams.state.factory import rocksdb_stores
 from millstream.streams.topology.topology import Topology
 
@@ -51,6 +55,8 @@ class TaskSpec:
     config: StreamsConfig
     bootstrap_servers: str
     state_directory: str
+    repartition_topics: frozenset[str] = frozenset()
+    """All of the application's: those that are written, and those that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,101 +73,131 @@ class TaskReport:
 
 
 class TaskRun:
-    """One micro-batch of one task. The stores stay open until `close`."""
+    """One micro-batch of one task, on open stores; made by `open_run`."""
 
-    def __init__(self, spec: TaskSpec, partition: int) -> None:
+    def __init__(self, spec: TaskSpec, task: StreamTask, origin: Origin) -> None:
         self._spec = spec
-        self._partition = partition
+        self._task = task
+        self._origin = origin
         self._link = connections(spec.bootstrap_servers)
-        self._clock = SystemClock()
-        self._task = _open(spec, partition)
-        self._covered = _covered(self._task)
+        self._file = Path(spec.state_directory) / f"{task.id}.position"
+        self._position = Position()
         self._skipped = 0
         self._restored = 0
 
-    def close(self) -> None:
-        self._task.close()
-
-    def run(self, rows: Iterable[pa.RecordBatch], batch_id: str) -> TaskReport:
+    def run(self, rows: Iterable[pa.RecordBatch]) -> TaskReport:
         """Processes the rows of the source and commits. Raises what the kernel or the broker raises; then nothing is committed."""
-        if self._covered is None:
+        known = stored_position(self._task, self._file)
+        if known is None:
             self._restore()
+        else:
+            self._position = known
         for batch in rows:
             self._add(batch)
-        output = self._task.process(self._clock.now().wall_ms)
+        output = self._task.process(SystemClock().now().wall_ms)
         prepared = self._task.prepare_commit()
-        producer = self._link.producer()
-        try:
-            logged = self._link.run(
-                write_changelogs(producer, output.changelogs.values(), self._partition)
-            )
-            written = self._link.run(write_outputs(producer, output.sinks.values()))
-        except BaseException:
-            self._link.discard_producer()
-            raise
-        covered = {**(self._covered or {}), **prepared.offsets}
-        self._task.commit(marker=json.dumps({"batch": batch_id, "offsets": covered}))
+        assert not prepared.output.sinks, "process has given out every record"
+        assert not prepared.output.changelogs, "process has given out every changelog record"
+        self._write(output)
+        offsets = {**self._position.offsets, **prepared.offsets}
+        commit(self._task, replace(self._position, offsets=offsets), self._file)
         return TaskReport(
             task=self._task.id,
             processed=output.processed,
             skipped=self._skipped,
-            written=written,
-            logged=logged,
+            written=record_count(output.sinks),
+            logged=record_count(output.changelogs),
             dropped=self._task.dropped_records,
             restored=self._restored,
         )
 
+    def _write(self, output: TaskOutput) -> None:
+        to = Destination(self._origin.task, self._spec.repartition_topics, self._origin)
+        try:
+            self._link.run(write(self._link.producer(), output, to))
+        except BaseException:
+            self._link.discard_producer()
+            raise
+
     def _add(self, batch: pa.RecordBatch) -> None:
-        """Gives the kernel what its stores have not seen. Rows of one batch are of one topic partition or of several."""
+        """Gives the kernel what its stores have not seen. Rows of one batch are of one topic or of several."""
         import pyarrow.compute as pc
 
         for topic in pc.unique(batch.column("topic")).to_pylist():
             rows = batch.filter(pc.equal(batch.column("topic"), topic))
-            first = (self._covered or {}).get(topic, 0)
+            first = self._position.offsets.get(topic, 0)
             fresh = rows.filter(pc.greater_equal(rows.column("offset"), first))
+            if topic in self._spec.repartition_topics and fresh.num_rows:
+                fresh, seen = only_new(fresh, self._position.seen.get(topic, {}))
+                all_seen = {**self._position.seen, topic: seen}
+                self._position = replace(self._position, seen=all_seen)
             self._skipped += rows.num_rows - fresh.num_rows
             if fresh.num_rows:
                 self._task.add(topic, as_raw(fresh))
 
     def _restore(self) -> None:
-        """Reads the changelogs into stores that no commit has marked: new ones, and those whose directory is gone."""
+        """Reads the changelogs into stores that have no position: new ones, and those whose directory is gone."""
         reader = self._link.reader()
         for topic, position in self._task.restore_positions().items():
-            start = position or self._link.run(reader.offsets(topic, EARLIEST)).get(
-                self._partition, 0
-            )
-            end = self._link.run(reader.offsets(topic, LATEST)).get(self._partition, 0)
-            for batch in self._link.iterate(reader.read(topic, self._partition, start, end)):
+            start = self._offset(topic, EARLIEST)
+            end = self._offset(topic, LATEST)
+            if end > start and self._origin.batch == 0:
+                raise ConfigError(
+                    f"application {self._spec.config.application_id} has state in topic {topic}, but its directory is new: "
+                    "what it has counted would be counted again. Give it the directory it had, or reset it: "
+                    "delete its topics that end with -changelog and -repartition"
+                )
+            first = max(position or 0, start)
+            for batch in self._link.iterate(reader.read(topic, self._origin.task, first, end)):
                 self._task.restore(topic, as_raw(batch))
                 self._restored += batch.num_rows
+        commit(self._task, self._position, self._file)
+
+    def _offset(self, topic: str, which: int) -> int:
+        offsets = self._link.run(self._link.reader().offsets(topic, which))
+        return offsets.get(self._origin.task, 0)
+
+
+@contextmanager
+def open_run(spec: TaskSpec, origin: Origin) -> Iterator[TaskRun]:
+    """The task `origin.task` with its stores open. Raises StoreLocked."""
+    task = _open(spec, origin.task)
+    try:
+        yield TaskRun(spec, task, origin)
+    finally:
+        task.close()
 
 
 def _open(spec: TaskSpec, partition: int) -> StreamTask:
-    """Waits for a worker that is still closing the stores, then says who holds them."""
-    stores = rocksdb_stores(Path(spec.state_directory))
+    """Waits for a worker that is still closing the stores, then says who holds them. RocksDB has no lock to wait on."""
+    link = connections(spec.bootstrap_servers)
+    stores = rocksdb_stores(Path(spec.state_directory), persist_all=True)
+    config = spec.config
+    if config.partition_count is None:
+        config = replace(config, partition_count=lambda topic: _partition_count(link, topic))
     clock = SystemClock()
     deadline_ms = clock.now().monotonic_ms + OPEN_TIMEOUT_MS
     while True:
         try:
-            return StreamTask(spec.topology, spec.sub_topology, partition, stores, spec.config)
+            return StreamTask(spec.topology, spec.sub_topology, partition, stores, config)
         except Exception as error:
-            if "lock" not in str(error).lower():  # RocksDB tells in words only
+            if not _is_lock_error(error):
                 raise
             if clock.now().monotonic_ms >= deadline_ms:
                 raise StoreLocked(
                     f"the stores of task {spec.sub_topology}_{partition} in {spec.state_directory} are open in another "
                     "process: stop the other query of this application, or give each its own state directory"
                 ) from error
-            connections(spec.bootstrap_servers).run(asyncio.sleep(OPEN_RETRY_S))
+            link.run(asyncio.sleep(OPEN_RETRY_S))
 
 
-def _covered(task: StreamTask) -> dict[str, int] | None:
-    """Input offsets that the stores' last commit covers, by topic; None when there was no commit or there are no stores."""
-    for store in task.stores:
-        marker = task.store_marker(store)
-        if marker is not None:
-            return dict(json.loads(marker)["offsets"])
-    return None
+def _is_lock_error(error: Exception) -> bool:
+    """RocksDB tells in words only: `IO error: While lock file: .../LOCK: ...`, or `lock hold by current process`."""
+    return "/LOCK" in str(error)
+
+
+def _partition_count(link: Connections, topic: str) -> int:
+    return len(link.run(link.producer().partitions_for(topic)))
 
 
 def as_raw(records: pa.RecordBatch) -> RawBatch:

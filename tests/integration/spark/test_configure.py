@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 _PROBE = """
 import json, sys
 from pathlib import Path
-from millstream.spark.configure import SparkOptions, configure, settings
+from millstream.spark.session import SparkOptions, configure, settings
 options = SparkOptions(master="local[1]", stream_tasks=3)
 session = configure(options)
 runtime = session.sparkContext.getConf()
@@ -65,7 +65,7 @@ def test_every_setting_takes_effect(tmp_path: Path) -> None:
 
 
 def test_without_java_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from millstream.spark.configure import configure
+    from millstream.spark.session import configure
 
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.delenv("JAVA_HOME", raising=False)

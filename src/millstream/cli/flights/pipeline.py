@@ -18,7 +18,7 @@ from millstream.cli.flights.results import read_results
 from millstream.cli.flights.verification import Results, Verdict, compare, expected
 from millstream.clients import Producer
 from millstream.clients.admin import Admin, NewTopic
-from millstream.spark.configure import SparkOptions, configure
+from millstream.spark.session import SparkOptions, configure
 from millstream.spark.runner import MicroBatchRunner, Progress, RunnerOptions
 from millstream.streams.config import StreamsConfig
 

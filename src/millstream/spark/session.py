@@ -51,6 +51,8 @@ def settings(options: SparkOptions) -> dict[str, str]:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
         "spark.python.worker.reuse": "true",
+        # Two attempts of one task on two machines would both count; on one machine the stores' lock keeps them apart.
+        "spark.speculation": "false",
         "spark.ui.enabled": str(options.ui).lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
@@ -77,6 +79,9 @@ def configure(options: SparkOptions | None = None, **overrides: str) -> SparkSes
     session = builder.getOrCreate()
     _require_settings(session, wanted)
     without_checksum_files(session)
+    from millstream.spark.source import register
+
+    register(session)
     return session
 
 

@@ -1,0 +1,36 @@
+"""The cause of a failed query, out of what Spark says: a message of the JVM around a Python traceback around the cause.
+
+Pure: text in, one line out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ERROR_LINE: Final = re.compile(r"(?P<module>(?:[a-z_]\w*\.)*)[A-Z]\w+(?:: |$)")
+_OURS: Final = "millstream."
+_JVM_FRAME: Final = re.compile(r"\s+at [\w.$]+\(")
+
+
+def cause(text: str) -> str:
+    """`module.Error: what to do`: our own last word where we had one, else the last error of the Python traceback.
+
+    Kernel and clients chain their errors, `ZeroDivisionError` and then the one that says at which node and offset; the
+    last one knows most. What follows the first frame of the JVM repeats it.
+    """
+    lines = [line.strip() for line in _before_jvm_frames(text) if line.strip()]
+    errors = [
+        (match["module"], line)
+        for line in lines
+        if (match := _ERROR_LINE.match(line)) and "Traceback" not in line
+    ]
+    ours = [line for module, line in errors if module.startswith(_OURS)]
+    python = [line for module, line in errors if not module.startswith(("org.", "java."))]
+    return (ours or python or lines or ["no reason given"])[-1 if ours or python else 0]
+
+
+def _before_jvm_frames(text: str) -> list[str]:
+    lines = text.splitlines()
+    end = next((i for i, line in enumerate(lines) if _JVM_FRAME.match(line)), len(lines))
+    return lines[:end]

@@ -1,0 +1,48 @@
+"""How far a task has got: what its last commit covers.
+
+A task with stores keeps its position in them, in the same write as their rows. A task without stores keeps it in a file of
+its own, so that it does not repeat what it has written either.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from millstream.streams.kernel.task import StreamTask
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """`offsets`: the next one to process, by input topic. `seen`: see `origin`, by repartition topic."""
+
+    offsets: Mapping[str, int] = field(default_factory=dict)
+    seen: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def encode(self) -> str:
+        return json.dumps(asdict(self), separators=(",", ":"))
+
+    @classmethod
+    def decode(cls, text: str) -> Position:
+        return cls(**json.loads(text))
+
+
+def stored_position(task: StreamTask, file: Path) -> Position | None:
+    """None for a task that has never committed here."""
+    for store in task.stores:
+        marker = task.store_marker(store)
+        return None if marker is None else Position.decode(marker)
+    return Position.decode(file.read_text()) if file.exists() else None
+
+
+def commit(task: StreamTask, position: Position, file: Path) -> None:
+    """The stores' writes and the position, in one step that a crash cannot divide."""
+    if task.stores:
+        task.commit(marker=position.encode())
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    written = file.with_suffix(".new")
+    written.write_text(position.encode())
+    written.replace(file)

@@ -1,0 +1,165 @@
+"""Ranges of offsets as rows for Spark: what a worker does for the streaming and for the batch source.
+
+Rows: key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, and with includeHeaders
+headers array<struct<key: string, value: binary>>. A record without a timestamp has Kafka's -1, one millisecond before 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.datasource import InputPartition
+
+from millstream.errors import MillstreamError, OffsetOutOfRange
+from millstream.model import Offset, TopicPartition
+from millstream.spark.connections import Connections, connections
+from millstream.spark.offsets import advanced
+from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_COLUMNS: Final = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
+)
+_HEADERS: Final = ", headers array<struct<key: string, value: binary>>"
+
+Offsets = Mapping[TopicPartition, Offset]
+
+
+class DataLoss(MillstreamError):
+    """Records that a query was to read are no longer in the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    topic: str
+    partition: int
+    start: Offset
+    end: Offset
+
+
+@dataclass(frozen=True)
+class RangesPartition(InputPartition):
+    """What one Spark task reads, in this order."""
+
+    ranges: tuple[OffsetRange, ...]
+
+
+def schema_text(options: SourceOptions) -> str:
+    return _COLUMNS + (_HEADERS if options.include_headers else "")
+
+
+def link_of(options: SourceOptions) -> Connections:
+    return connections(options.bootstrap_servers, options.discovery_interval_ms)
+
+
+def look_up(options: SourceOptions, timestamp: Offset) -> dict[TopicPartition, Offset]:
+    """The offset of EARLIEST or LATEST for every partition of the topics."""
+    link = link_of(options)
+    reader = link.reader()
+    return {
+        TopicPartition(topic, partition): Offset(offset)
+        for topic in options.topics
+        for partition, offset in link.run(reader.offsets(topic, timestamp)).items()
+    }
+
+
+def starting_offsets(options: SourceOptions) -> dict[TopicPartition, Offset]:
+    """Where a new query begins: what startingOffsets says; partitions it does not name at their start."""
+    wanted = options.starting_offsets
+    if wanted == "latest":
+        return look_up(options, LATEST)
+    start = look_up(options, EARLIEST)
+    if wanted != "earliest":
+        ends = look_up(options, LATEST) if LATEST in wanted.values() else {}
+        for partition in start:
+            offset = wanted.get(partition, EARLIEST)
+            if offset == LATEST:
+                start[partition] = ends[partition]
+            elif offset >= 0:
+                start[partition] = offset
+    return start
+
+
+def split(begin: Offsets, end: Offsets, *, copartition: bool) -> Sequence[RangesPartition]:
+    """Spark partitions: one for each topic partition with something to read, or for each partition number."""
+    finish = advanced(begin, end)
+    ranges = [
+        OffsetRange(tp.topic, tp.partition, begin[tp], finish[tp])
+        for tp in sorted(begin, key=lambda tp: (tp.partition, tp.topic))
+        if finish[tp] > begin[tp]
+    ]
+    if not copartition:
+        return [RangesPartition((each,)) for each in ranges]
+    numbers = dict.fromkeys(each.partition for each in ranges)
+    return [
+        RangesPartition(tuple(r for r in ranges if r.partition == number)) for number in numbers
+    ]
+
+
+def read_ranges(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
+    for each in ranges:
+        yield from _read_range(options, each)
+
+
+def _read_range(options: SourceOptions, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
+    link = link_of(options)
+    start = wanted.start
+    while start < wanted.end:
+        batches = link.reader().read(
+            wanted.topic, wanted.partition, start, wanted.end, headers=options.include_headers
+        )
+        try:
+            for batch in link.iterate(batches):
+                yield as_rows(batch, wanted.topic, wanted.partition)
+                start = Offset(batch.column("offset")[-1].as_py() + 1)
+        except OffsetOutOfRange as error:
+            if options.fail_on_data_loss:
+                raise _lost(options, wanted, start) from error
+            # Before the log's start: go on there. Behind its end: the topic was made anew, and nothing is left to read.
+            earliest = look_up(options, EARLIEST)[TopicPartition(wanted.topic, wanted.partition)]
+            start = earliest if earliest > start else wanted.end
+        else:
+            return
+
+
+def _lost(options: SourceOptions, wanted: OffsetRange, start: Offset) -> DataLoss:
+    place = TopicPartition(wanted.topic, wanted.partition)
+    first, end = look_up(options, EARLIEST)[place], look_up(options, LATEST)[place]
+    return DataLoss(
+        f"offsets {start} to {wanted.end} of {wanted.topic}-{wanted.partition} are not all in the log, which holds "
+        f"{first} to {end}: retention or a delete was faster than the query. "
+        "Set failOnDataLoss=false to go on with what is left"
+    )
+
+
+def as_rows(records: pa.RecordBatch, topic: str, partition: int) -> pa.RecordBatch:
+    """Adds topic and partition, and turns milliseconds into Spark's timestamps, without a Python object a row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = records.num_rows
+    columns = [
+        records.column("key"),
+        records.column("value"),
+        pa.repeat(pa.scalar(topic), rows),
+        pa.repeat(pa.scalar(partition, pa.int32()), rows),
+        records.column("offset"),
+        pc.multiply(records.column("timestamp"), 1000).cast(pa.timestamp("us", tz="UTC")),
+    ]
+    names = ["key", "value", "topic", "partition", "offset", "timestamp"]
+    if "headers" in records.schema.names:
+        columns.append(records.column("headers").cast(_headers_type()))
+        names.append("headers")
+    return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _headers_type() -> pa.DataType:
+    """Spark compares types with the names of list items and their nullability."""
+    import pyarrow as pa
+
+    header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+    return pa.list_(pa.field("element", header))

@@ -1,0 +1,104 @@
+"""The streaming source: planning micro-batches in the driver, reading them in workers.
+
+Spark's offset log decides what is read: a range is written down before it is processed and read again, exactly, when the
+batch is repeated. One long-lived process plans (`latestOffset`, `partitions`); pooled workers read (`read`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from millstream.model import Offset
+from millstream.spark import offsets as plan
+from millstream.spark.reading import (
+    DataLoss,
+    Offsets,
+    RangesPartition,
+    link_of,
+    look_up,
+    read_ranges,
+    split,
+    starting_offsets,
+)
+from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Planning in the driver's process, reading in workers; pickled in between, so it opens connections when it needs them."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._last: Offsets | None = None
+        """The end of an availableNow query."""
+
+    # Planning.
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name; the values are JSON
+        return plan.to_json(starting_offsets(self._options))
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
+        limit = self._options.records_per_trigger_max
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        self._last = look_up(self._options, LATEST)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name; JSON
+        begin: Offsets = plan.from_json(start)
+        available = self._wait_for_records(begin) if self._last is None else self._last
+        self._require_no_loss(begin, available)
+        begin = self._with_new_partitions(begin, available)
+        records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        return plan.to_json(plan.admitted(begin, available, records_max))
+
+    def partitions(
+        self, start: dict[str, Any], end: dict[str, Any]
+    ) -> Sequence[RangesPartition]:  # JSON
+        finish: Offsets = plan.from_json(end)
+        begin = self._with_new_partitions(plan.from_json(start), finish)
+        return split(begin, finish, copartition=self._options.copartition)
+
+    def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
+        """A partition that was added since the query began is read from its start."""
+        if end.keys() <= begin.keys():
+            return begin
+        return {**look_up(self._options, EARLIEST), **begin}
+
+    def _wait_for_records(self, begin: Offsets) -> Offsets:
+        """Long poll: returns at once when there is something to read, after pollTimeoutMs when there is not."""
+        available = look_up(self._options, LATEST)
+        timeout_ms = self._options.poll_timeout_ms
+        if timeout_ms and all(end <= begin.get(tp, Offset(0)) for tp, end in available.items()):
+            link_of(self._options).wait_for_records(begin, timeout_ms)
+            available = look_up(self._options, LATEST)
+        return available
+
+    def _require_no_loss(self, begin: Offsets, available: Offsets) -> None:
+        """An end behind what was read already: the log was cut, or the topic deleted and made anew."""
+        gone = [tp for tp, offset in begin.items() if available.get(tp, Offset(-1)) < offset]
+        if gone and self._options.fail_on_data_loss:
+            topic, partition = min(gone)
+            end = available.get(min(gone))
+            found = "is no longer there" if end is None else f"now ends at {end}"
+            raise DataLoss(
+                f"{topic}-{partition} was read up to offset {begin[min(gone)]} and {found}: it was deleted or cut. "
+                "Set failOnDataLoss=false to go on, or start with a new checkpoint"
+            )
+
+    # Reading, in a worker.
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, RangesPartition), "partitions() makes nothing else"
+        return read_ranges(self._options, partition.ranges)

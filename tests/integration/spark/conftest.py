@@ -1,0 +1,113 @@
+"""One broker and one Spark session for all tests of a process, and short ways to topics."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from millstream.clients import Admin, NewTopic, Producer, RangeReader
+from millstream.testing.broker import Broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NUMBERS = count()
+
+
+@dataclass
+class Topics:
+    """Topics of one broker for one test; `new` gives each a name of its own."""
+
+    bootstrap_servers: str
+    names: list[str] = field(default_factory=list)
+
+    def new(self, stem: str = "t", partitions: int = 1, **configs: str) -> str:
+        name = f"{stem}-{os.getpid()}-{next(_NUMBERS)}"
+        self.create(name, partitions, **configs)
+        return name
+
+    def create(self, name: str, partitions: int = 1, **configs: str) -> None:
+        settings = {key.replace("_", "."): value for key, value in configs.items()}
+
+        async def create() -> None:
+            async with Admin(bootstrap_servers=self.bootstrap_servers) as admin:
+                wanted = [NewTopic(name, partitions, configs={"retention.ms": "-1"} | settings)]
+                (await admin.create_topics(wanted)).raise_errors()
+
+        asyncio.run(create())
+
+    def admin(self, call: Callable[[Admin], Any]) -> None:
+        async def run() -> None:
+            async with Admin(bootstrap_servers=self.bootstrap_servers) as admin:
+                (await call(admin)).raise_errors()
+
+        asyncio.run(run())
+
+    def put(self, topic: str, records: Sequence[dict[str, Any]]) -> None:
+        """Arguments of Producer.send, one dictionary a record."""
+
+        async def put() -> None:
+            async with Producer(bootstrap_servers=self.bootstrap_servers) as producer:
+                for record in records:
+                    await producer.send(topic, **record)
+
+        asyncio.run(put())
+
+    def put_arrow(self, topic: str, rows: pa.Table) -> None:
+        async def put() -> None:
+            async with Producer(bootstrap_servers=self.bootstrap_servers) as producer:
+                for batch in rows.to_batches():
+                    await producer.send_batch(topic, batch)
+
+        asyncio.run(put())
+
+    def get(self, topic: str, *, headers: bool = False) -> list[dict[str, Any]]:
+        """Every record, partition by partition, as a dictionary with its partition."""
+
+        async def get() -> list[dict[str, Any]]:
+            records = []
+            async with RangeReader(bootstrap_servers=self.bootstrap_servers) as reader:
+                starts, ends = await reader.offsets(topic, -2), await reader.offsets(topic, -1)
+                for partition, end in sorted(ends.items()):
+                    rows = reader.read(topic, partition, starts[partition], end, headers=headers)
+                    async for batch in rows:
+                        records += [row | {"partition": partition} for row in batch.to_pylist()]
+            return records
+
+        return asyncio.run(get())
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    with Broker(in_process=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def _connections_end() -> Iterator[None]:
+    from millstream.spark.connections import close_connections
+
+    yield
+    close_connections()
+
+
+@pytest.fixture
+def topics(broker: Broker, _connections_end: None) -> Topics:
+    return Topics(broker.bootstrap_servers)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from millstream.spark import SparkOptions, configure
+
+    session = configure(SparkOptions(master="local[2]"))
+    session.sparkContext.setLogLevel("FATAL")
+    yield session
+    session.stop()

@@ -1,0 +1,128 @@
+"""Planning and reading of the streaming source against a broker, called as Spark calls it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from millstream.errors import ConfigError
+from millstream.spark.reading import DataLoss
+from millstream.spark.source_options import parse_source_options
+from millstream.spark.stream_reader import StreamReader
+
+pytestmark = pytest.mark.spark
+
+
+def reader(topics, *names: str, **options: str) -> StreamReader:
+    given = {"bootstrap.servers": topics.bootstrap_servers, "subscribe": ",".join(names)}
+    return StreamReader(parse_source_options(given | options))
+
+
+def offsets(topic: str, *numbers: int) -> dict:
+    return {"v": 1, "offsets": {topic: {str(p): offset for p, offset in enumerate(numbers)}}}
+
+
+def values(source: StreamReader, start: dict, end: dict) -> list[bytes]:
+    return [
+        value
+        for partition in source.partitions(start, end)
+        for batch in source.read(partition)
+        for value in batch.column("value").to_pylist()
+    ]
+
+
+def test_earliest_latest_and_given_offsets_are_where_a_query_starts(topics) -> None:
+    topic = topics.new(partitions=2)
+    topics.put(topic, [{"value": b"%d" % i, "partition": i % 2} for i in range(6)])
+    assert reader(topics, topic, startingOffsets="earliest").initialOffset() == offsets(topic, 0, 0)
+    assert reader(topics, topic).initialOffset() == offsets(topic, 3, 3)
+    given = f'{{"{topic}": {{"0": 2, "1": -1}}}}'
+    assert reader(topics, topic, startingOffsets=given).initialOffset() == offsets(topic, 2, 3)
+
+
+def test_a_limit_bounds_what_a_micro_batch_reads(topics) -> None:
+    topic = topics.new(partitions=2)
+    topics.put(topic, [{"value": b"x", "partition": i % 2} for i in range(20)])
+    end = reader(topics, topic).latestOffset(offsets(topic, 0, 0), ReadMaxRows(6))
+    assert end == offsets(topic, 3, 3)
+
+
+def test_available_now_ends_where_the_topic_ended_at_the_start(topics) -> None:
+    topic = topics.new()
+    topics.put(topic, [{"value": b"before"}])
+    source = reader(topics, topic)
+    source.prepareForTriggerAvailableNow()
+    topics.put(topic, [{"value": b"after"}])
+    assert source.latestOffset(offsets(topic, 0), ReadAllAvailable()) == offsets(topic, 1)
+
+
+def test_a_range_is_read_again_exactly(topics) -> None:
+    topic = topics.new()
+    topics.put(topic, [{"value": b"%d" % i} for i in range(9)])
+    source = reader(topics, topic)
+    for _ in range(2):
+        assert values(source, offsets(topic, 2), offsets(topic, 5)) == [b"2", b"3", b"4"]
+
+
+def test_an_idle_topic_is_waited_for_and_not_asked_in_a_loop(topics) -> None:
+    topic = topics.new()
+    source = reader(topics, topic, pollTimeoutMs="700")
+    source.latestOffset(offsets(topic, 0), ReadAllAvailable())
+    began, cpu = time.monotonic(), time.process_time()
+    assert source.latestOffset(offsets(topic, 0), ReadAllAvailable()) == offsets(topic, 0)
+    assert time.monotonic() - began >= 0.6
+    assert time.process_time() - cpu < 0.2
+
+
+def test_a_new_partition_is_found_and_read_from_its_start(topics) -> None:
+    topic = topics.new()
+    topics.put(topic, [{"value": b"old"}])
+    source = reader(topics, topic, discoveryIntervalMs="50", pollTimeoutMs="100")
+    start = source.latestOffset(offsets(topic, 0), ReadAllAvailable())
+    assert start == offsets(topic, 1)
+    topics.admin(lambda admin: admin.create_partitions({topic: 2}))
+    topics.put(topic, [{"value": b"new", "partition": 1}])
+    deadline = time.monotonic() + 20
+    while (end := source.latestOffset(start, ReadAllAvailable())) == start:
+        assert time.monotonic() < deadline, "the partition was not found"
+    assert end == offsets(topic, 1, 1)
+    assert values(source, start, end) == [b"new"]
+
+
+def test_lost_records_are_an_error_that_says_which(topics) -> None:
+    topic = topics.new()
+    topics.put(topic, [{"value": b"%d" % i} for i in range(3)])
+    source = reader(topics, topic)
+    with pytest.raises(DataLoss, match=rf"offsets 7 to 9 of {topic}-0.*holds 0 to 3"):
+        values(source, offsets(topic, 7), offsets(topic, 9))
+    with pytest.raises(DataLoss, match=rf"{topic}-0 was read up to offset 9 and now ends at 3"):
+        source.latestOffset(offsets(topic, 9), ReadAllAvailable())
+
+
+def test_lost_records_are_passed_over_where_that_is_wanted(topics) -> None:
+    topic = topics.new()
+    topics.put(topic, [{"value": b"%d" % i} for i in range(3)])
+    source = reader(topics, topic, failOnDataLoss="false", pollTimeoutMs="0")
+    assert values(source, offsets(topic, 7), offsets(topic, 9)) == []
+    assert source.latestOffset(offsets(topic, 9), ReadAllAvailable()) == offsets(topic, 9)
+
+
+def test_a_checkpoint_of_another_version_is_refused(topics) -> None:
+    topic = topics.new()
+    with pytest.raises(ConfigError, match="version 2"):
+        reader(topics, topic).latestOffset({"v": 2, "offsets": {}}, ReadAllAvailable())
+
+
+def test_copartition_reads_equal_numbers_together(topics) -> None:
+    left, right = topics.new("left", 2), topics.new("right", 2)
+    for topic in (left, right):
+        topics.put(topic, [{"value": b"x", "partition": p} for p in range(2)])
+    source = reader(topics, left, right, copartition="true")
+    end = source.latestOffset({"v": 1, "offsets": {}}, ReadAllAvailable())
+    parts = source.partitions({"v": 1, "offsets": {}}, end)
+    assert [[(r.topic, r.partition) for r in part.ranges] for part in parts] == [
+        [(left, 0), (right, 0)],
+        [(left, 1), (right, 1)],
+    ]

@@ -1,0 +1,225 @@
+"""One stream task over a broker, crashed at every step of a micro-batch: state counts once, outputs at least once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from millstream.errors import ConfigError
+from millstream.spark import task as task_module
+from millstream.spark.origin import Origin
+from millstream.spark.reading import as_rows
+from millstream.spark.task import StoreLocked, TaskReport, TaskSpec, open_run
+from millstream.streams import StreamsBuilder
+from millstream.streams.config import StreamsConfig
+from millstream.streams.serdes import long, string
+from millstream.streams.topology import Topology
+
+pytestmark = pytest.mark.spark
+
+QUERIES = {0: bytes(15) + b"\x01", 1: bytes(15) + b"\x02"}
+
+
+class Crash(Exception):
+    pass
+
+
+class World:
+    """An application whose queries run here: input `in`, counted by value, over a repartition topic."""
+
+    def __init__(self, topics: Any, directory: Path, application: str) -> None:
+        self.topics, self.directory, self.application = topics, directory, application
+        self.input, self.output = topics.new("in"), topics.new("out")
+        self.topology = self._topology()
+        self.repartition = f"{application}-by-value-repartition"
+        for group in self.topology.sub_topologies:
+            mine = self.topology.topics_of(group, application)
+            for name in [*mine.repartition, *mine.changelogs]:
+                topics.create(name)
+        self.read_to = {0: 0, 1: 0}
+        self.batches = {0: 0, 1: 0}
+
+    def _topology(self) -> Topology:
+        builder = StreamsBuilder()
+        (
+            builder.stream(self.input, key=string(), value=string())
+            .group_by(lambda _, value: value, key=string(), value=string(), name="by-value")
+            .count()
+            .to_stream()
+            .to(self.output, value=long())
+        )
+        return builder.build()
+
+    def batch(self, query: int, *, again: bool = False) -> TaskReport | None:
+        """A micro-batch of everything that is new; `again` repeats the last one, as Spark does after a crash."""
+        topic = self.input if query == 0 else self.repartition
+        records = self.topics.get(topic, headers=True)
+        start = self.read_to[query]
+        if not again:
+            self._end = len(records)
+            self.batches[query] += 1
+        rows = [
+            as_rows(pa.RecordBatch.from_pylist([without_partition(r)], SCHEMA), topic, 0)
+            for r in records[start : self._end]
+        ]
+        spec = TaskSpec(
+            topology=self.topology,
+            sub_topology=query,
+            config=StreamsConfig(application_id=self.application),
+            bootstrap_servers=self.topics.bootstrap_servers,
+            state_directory=str(self.directory),
+            repartition_topics=frozenset([self.repartition]),
+        )
+        with open_run(spec, Origin(QUERIES[query], 0, self.batches[query] - 1)) as run:
+            report = run.run(rows)
+        self.read_to[query] = self._end
+        return report
+
+    def counts(self) -> dict[bytes, int]:
+        return {r["key"]: int.from_bytes(r["value"], "big") for r in self.topics.get(self.output)}
+
+
+def without_partition(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "partition"}
+
+
+SCHEMA = pa.schema(
+    [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        (
+            "headers",
+            pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])),
+        ),
+    ]
+)
+
+
+@pytest.fixture
+def world(topics: Any, tmp_path: Path, request: pytest.FixtureRequest) -> World:
+    return World(topics, tmp_path / "state", topics.new(request.node.name[:30]))
+
+
+@contextmanager
+def crash_at(monkeypatch: pytest.MonkeyPatch, step: str) -> Iterator[None]:
+    """The process is gone when it comes to `step`: before what it is to do, or right after."""
+    with monkeypatch.context() as patched:
+        when, name = step.split()
+        whole = getattr(task_module, name)
+
+        def crash(*given: Any) -> Any:
+            if name == "commit" and not given[1].offsets:
+                return whole(*given)  # the one that follows a restore
+            if when == "after":
+                whole(*given)
+            raise Crash
+
+        async def crash_writing(*given: Any) -> None:
+            if when == "after":
+                await whole(*given)
+            raise Crash
+
+        patched.setattr(task_module, name, crash_writing if name == "write" else crash)
+        with pytest.raises(Crash):
+            yield
+
+
+STEPS = ["before write", "after write", "before commit", "after commit"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("query", [0, 1])
+@pytest.mark.parametrize("first", [True, False], ids=["first-batch", "later-batch"])
+def test_state_counts_each_input_once_wherever_a_micro_batch_crashes(
+    world: World, monkeypatch: pytest.MonkeyPatch, step: str, query: int, first: bool
+) -> None:
+    words = [b"a", b"b", b"a"]
+    if not first:
+        world.topics.put(world.input, [{"value": word} for word in words])
+        world.batch(0)
+        world.batch(1)
+    world.topics.put(world.input, [{"value": word} for word in words])
+    if query == 1:
+        world.batch(0)
+    with crash_at(monkeypatch, step):
+        world.batch(query)
+    world.batch(query, again=True)
+    if query == 0:
+        world.batch(1)
+    times = 1 if first else 2
+    assert world.counts() == {b"a": 2 * times, b"b": times}
+    updates = {(r["key"], r["value"][-1]) for r in world.topics.get(world.output)}
+    assert updates >= {(b"a", n + 1) for n in range(2 * times)} | {(b"b", times)}
+
+
+def test_what_a_crash_wrote_twice_is_told_apart_from_equal_records(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.topics.put(world.input, [{"value": b"a"}] * 3)
+    with crash_at(monkeypatch, "before commit"):
+        world.batch(0)
+    world.batch(0, again=True)
+    assert Counter(r["value"] for r in world.topics.get(world.repartition)) == {b"a": 6}
+    report = world.batch(1)
+    assert (report.processed, report.skipped) == (3, 3)
+    assert world.counts() == {b"a": 3}
+
+
+def test_a_repeated_micro_batch_that_was_committed_is_skipped(world: World) -> None:
+    world.topics.put(world.input, [{"value": b"a"}] * 3)
+    world.batch(0)
+    world.read_to[0] = 0
+    report = world.batch(0, again=True)
+    assert (report.processed, report.skipped, report.written) == (0, 3, 0)
+
+
+def test_a_lost_store_is_restored_from_its_changelog(world: World) -> None:
+    import shutil
+
+    world.topics.put(world.input, [{"value": b"a"}, {"value": b"b"}])
+    world.batch(0)
+    world.batch(1)
+    shutil.rmtree(world.directory)
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    report = world.batch(1)
+    assert report.restored == 2
+    assert world.counts() == {b"a": 2, b"b": 1}
+
+
+def test_a_new_directory_for_an_application_with_state_is_refused(world: World) -> None:
+    import shutil
+
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    world.batch(1)
+    shutil.rmtree(world.directory)
+    world.read_to, world.batches = {0: 0, 1: 0}, {0: 0, 1: 0}
+    with pytest.raises(ConfigError, match=r"has state in topic .*its directory is new.*reset it"):
+        world.batch(1)
+
+
+def test_two_attempts_at_once_are_kept_apart(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_module, "OPEN_TIMEOUT_MS", 200)
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    spec = TaskSpec(
+        topology=world.topology,
+        sub_topology=1,
+        config=StreamsConfig(application_id=world.application),
+        bootstrap_servers=world.topics.bootstrap_servers,
+        state_directory=str(world.directory),
+    )
+    with (
+        open_run(spec, Origin(QUERIES[1], 0, 0)),
+        pytest.raises(StoreLocked, match="stop the other query"),
+    ):
+        world.batch(1)

@@ -1,0 +1,45 @@
+"""One line that says what to do, out of a page of Spark's."""
+
+from __future__ import annotations
+
+from millstream.spark.failures import cause
+
+FAILED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/site/kernel/plan.py", line 80, in run
+    value = divide(row)
+ZeroDivisionError: division by zero
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/site/pyspark/worker.py", line 1, in main
+    process()
+millstream.streams.errors.ProcessingError: node KSTREAM-MAPVALUES-1 failed at in-0 offset 17: division by zero
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)
+Caused by: org.apache.spark.SparkException: again
+ZeroDivisionError: division by zero
+"""
+
+
+def test_our_own_last_word_is_the_cause() -> None:
+    assert (
+        cause(FAILED)
+        == "millstream.streams.errors.ProcessingError: node KSTREAM-MAPVALUES-1 failed at in-0 offset 17: division by zero"
+    )
+
+
+def test_without_one_it_is_the_last_error_of_the_python_traceback() -> None:
+    foreign = FAILED.replace("millstream.streams.errors.", "other.").replace("in-0", "x")
+    assert cause(foreign).startswith("other.ProcessingError: node")
+
+
+def test_without_a_traceback_it_is_the_first_line() -> None:
+    assert (
+        cause("[STREAM_FAILED] Query [id = 1] stopped\n\tat org.x.Y.z(Y.scala)")
+        == "[STREAM_FAILED] Query [id = 1] stopped"
+    )
+
+
+def test_silence_is_said_to_be_silence() -> None:
+    assert cause("") == "no reason given"
