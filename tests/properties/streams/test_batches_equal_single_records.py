@@ -7,9 +7,18 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.streams import StreamsBuilder, StreamsConfig, TimeWindows
+from millstream.streams import (
+    JoinWindows,
+    Materialized,
+    SessionWindows,
+    SlidingWindows,
+    StreamsBuilder,
+    StreamsConfig,
+    Suppressed,
+    TimeWindows,
+)
 from millstream.streams.kernel import RawBatch, StreamTask
-from millstream.streams.serdes import long, string, time_windowed
+from millstream.streams.serdes import long, session_windowed, string, time_windowed
 from millstream.streams.state import in_memory_stores
 
 STEPS = (
@@ -21,11 +30,32 @@ STEPS = (
     "diamond",
     "side_sink",
     "join",
+    "stream_join",
+    "processor",
 )
-ENDS = ("sink", "count", "window", "reduce")
+ENDS = ("sink", "count", "window", "reduce", "session", "sliding", "suppress", "table", "regroup")
 
 
-def add_step(step: str, stream, table):
+class Numbering:
+    """Forwards each record with how many came before it."""
+
+    def init(self, context) -> None:
+        self._context = context
+        self._count = 0
+
+    def process(self, record) -> None:
+        self._count += 1
+        self._context.forward(record.with_value(f"{record.value}{self._count}"))
+
+
+def add_step(step: str, stream, table, right):
+    if step == "processor":
+        return stream.process_values(Numbering)
+    if step == "stream_join":
+        if stream.repartition_required:
+            return stream
+        windows = JoinWindows.of(timedelta(milliseconds=5), grace=timedelta(milliseconds=3))
+        return stream.outer_join(right, lambda x, y: f"{x}{y}"[-12:], windows=windows)
     if step == "filter":
         return stream.filter(lambda key, value: value is None or len(value) % 3 != 0)
     if step == "map_values":
@@ -52,13 +82,33 @@ def add_step(step: str, stream, table):
     return stream.left_join(table, lambda left, right: f"{left}{right}")
 
 
-def add_end(end: str, stream) -> None:
+def add_end(end: str, stream, table) -> None:
+    ms = timedelta(milliseconds=1)
     if end == "sink" or stream.repartition_required:
         stream.to("out")
     elif end == "count":
         stream.group_by_key().count().to_stream().to("numbers", value=long())
     elif end == "reduce":
         stream.group_by_key().reduce(lambda a, b: a[-8:] + b).to_stream().to("out")
+    elif end == "session":
+        sessions = stream.group_by_key().windowed_by(SessionWindows.of(3 * ms, grace=4 * ms))
+        key = session_windowed(string())
+        sessions.count().to_stream().to("sessions", key=key, value=long())
+    elif end == "sliding":
+        windows = stream.group_by_key().windowed_by(SlidingWindows.of(4 * ms, grace=6 * ms))
+        windows.count().to_stream().to("slides", key=time_windowed(string(), 4), value=long())
+    elif end == "suppress":
+        counts = stream.group_by_key(key=string()).count()
+        held = counts.suppress(Suppressed.until_time_limit(6 * ms, max_records=3))
+        held.to_stream().to("held", value=long())
+    elif end == "table":
+        joined = stream.to_table(materialized=Materialized("rows")).outer_join(
+            table, lambda x, y: f"{x}|{y}"
+        )
+        joined.filter(lambda key, value: len(value) % 2 == 0).to_stream().to("rows-out")
+    elif end == "regroup":
+        regrouped = stream.to_table().group_by(lambda key, value: (value[:1], value))
+        regrouped.count(materialized=Materialized("regrouped"))
     else:
         windows = TimeWindows.hopping(timedelta(milliseconds=10), timedelta(milliseconds=4))
         counts = stream.group_by_key().windowed_by(windows).count()
@@ -69,10 +119,11 @@ def topology(steps: list[str], ends: list[str]):
     builder = StreamsBuilder()
     stream = builder.stream("in")
     table = builder.table("table")
+    right = builder.stream("right")
     for step in steps:
-        stream = add_step(step, stream, table)
+        stream = add_step(step, stream, table, right)
     for end in ends:
-        add_end(end, stream)
+        add_end(end, stream, table)
     return builder.build()
 
 
@@ -82,7 +133,7 @@ def run(built, records: list[tuple], batch: int) -> dict[str, list[tuple]]:
     )
     group = next(each for each in built.sub_topologies if "in" in built.source_topics(each, "app"))
     task = StreamTask(built, group, 0, in_memory_stores(), config)
-    offsets = {"in": 0, "table": 0}
+    offsets = {"in": 0, "table": 0, "right": 0}
     for topic, key, value, at in records:
         if topic in task.source_topics:
             data = RawBatch([key], [value], [at], [offsets[topic]])
@@ -102,7 +153,7 @@ def run(built, records: list[tuple], batch: int) -> dict[str, list[tuple]]:
 
 
 RECORD = st.tuples(
-    st.sampled_from(["in", "in", "table"]),
+    st.sampled_from(["in", "in", "table", "right"]),
     st.sampled_from([b"a", b"b", b"c", None]),
     st.sampled_from([b"x", b"yy", b"zzz", None]),
     st.integers(0, 40),
