@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Awaitable, Coroutine
 from typing import Protocol, cast
 
-from millstream.errors import ProtocolError
+from millstream.errors import KafkaError, ProtocolError
 from millstream.net.client_connection import ClientConnection
 from millstream.net.frame_receiver import FrameReceiver
 from millstream.net.limits import ConnectionLimits
@@ -133,7 +133,7 @@ class Connection:
                 if self.is_closed:
                     return
         except ProtocolError as error:
-            self.close(str(error), logging.WARNING)
+            self._refuse(error)
             return
         self._hold_half_received()
         self._owner.was_active(self)
@@ -157,14 +157,21 @@ class Connection:
             self._start(frame)
 
     def _start(self, frame: memoryview) -> None:
-        result = self._handler.handle(frame, self.peer)
+        try:
+            result = self._handler.handle(frame, self.peer)
+        except ProtocolError:
+            raise
+        except Exception as error:
+            # A handler that breaks its promise must not take the loop's other connections with it.
+            _LOGGER.exception("a request of connection %d failed", self.peer.connection_id)
+            raise ProtocolError("the request could not be handled") from error
         if result is None:
             return
         if isinstance(result, list):  # asking for Awaitable costs more
             if self._unanswered:
                 self._answer_later(result)
             else:
-                self._writer.write(result)
+                self._write(result)
             return
         if not self._unanswered:
             self._overlapping = self._handler.may_overlap(frame)
@@ -185,22 +192,22 @@ class Connection:
         try:
             unanswered.response = await result
         except ProtocolError as error:
-            self.close(str(error), logging.WARNING)
+            self._refuse(error)
             return
         unanswered.answered = True
         if self._unanswered and self._unanswered[0].answered and not self.is_closed:
             self._answer_in_order()
 
     def _answer_in_order(self) -> None:
-        while self._unanswered and self._unanswered[0].answered:
+        while self._unanswered and self._unanswered[0].answered and not self.is_closed:
             head = self._unanswered.popleft()
             self._owner.hold_bytes(-head.held_bytes)
             if head.response is not None:
-                self._writer.write(head.response)
+                self._write(head.response)
         try:
             self._start_waiting()
         except ProtocolError as error:
-            self.close(str(error), logging.WARNING)
+            self._refuse(error)
             return
         self._flush()
         if self.is_idle:
@@ -217,8 +224,14 @@ class Connection:
 
     # Writing
 
+    def _write(self, response: Response) -> None:
+        try:
+            self._writer.write(response)
+        except (KafkaError, OSError) as error:  # a splice that had to be read, and could not
+            self.close(f"a response could not be read: {error}", logging.WARNING)
+
     def _flush(self) -> None:
-        if self._writer.unsent_bytes and not self._writing:
+        if self._writer.unsent_bytes and not self._writing and not self.is_closed:
             self._send()
         if not self.is_closed:
             self._update_reading()
@@ -272,6 +285,12 @@ class Connection:
         elif not wanted and self._reading:
             self._reading = False
             self._loop.remove_reader(self._socket)
+
+    def _refuse(self, error: ProtocolError) -> None:
+        """What was answered before the broken request still leaves, as far as the socket takes it at once."""
+        if self._writer.unsent_bytes and not self._writing:
+            self._send()
+        self.close(str(error), logging.WARNING)
 
     def close(self, reason: str, level: int) -> None:
         """Drops the connection with one log line; unanswered requests are cancelled, unsent bytes forgotten."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.errors import ConfigError, MalformedMessage
+from millstream.errors import ConfigError, KafkaStorageError, MalformedMessage
 from millstream.net.client_connection import ClientConnection
 from millstream.net.limits import ConnectionLimits
 from millstream.net.request_handler import Response
@@ -47,6 +47,8 @@ class Script:
         self.started.append(body)
         if body == b"bad":
             raise MalformedMessage("bad on purpose", message="Test", version=0, field="x", offset=0)
+        if body == b"bug":
+            raise ZeroDivisionError("a bug in the handler")
         if body == b"none":
             return None
         if body.startswith((b"wait", b"w+")):
@@ -163,6 +165,49 @@ async def test_broken_protocol_closes_that_connection_with_one_log_line(
         assert len(caplog.records) == 1
         assert "bad on purpose" in caplog.text
         assert running.script.started == [b"bad", b"fine"]
+
+
+async def test_what_came_before_a_broken_request_is_still_answered() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"one", b"two", b"bad")
+        assert [await client.read(), await client.read()] == [b"one", b"two"]
+        assert await client.at_end()
+
+
+async def test_a_bug_in_the_handler_costs_its_own_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Also when the request had to wait for an earlier one and is started from a task."""
+    async with edge() as running:
+        good, bad, late = [await running.connect() for _ in range(3)]
+        bad.send(b"bug")
+        assert await bad.at_end()
+        late.send(b"wait", b"bug")
+        await asyncio.sleep(0.05)
+        running.script.released.set()
+        assert await late.read() == b"wait"
+        assert await late.at_end()
+        good.send(b"fine")
+        assert await good.read() == b"fine"
+        assert caplog.text.count("ZeroDivisionError: a bug in the handler") == 2
+
+
+async def test_a_response_that_cannot_be_read_costs_its_own_connection() -> None:
+    class Unreadable:
+        def __len__(self) -> int:
+            return 10
+
+        def read(self) -> bytes:
+            raise KafkaStorageError("the disk is gone")
+
+    async with edge() as running:
+        running.script.responses[b"file"] = [b"head", Unreadable()]
+        client, other = await running.connect(), await running.connect()
+        client.send(b"file")
+        assert await client.at_end()
+        other.send(b"fine")
+        assert await other.read() == b"fine"
 
 
 async def test_a_frame_above_the_limit_closes_the_connection() -> None:
