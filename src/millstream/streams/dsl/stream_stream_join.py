@@ -249,4 +249,5 @@ def _window_store(graph: StreamGraph, name: str, options: StreamJoinOptions) -> 
         retention_ms=size_ms + windows.grace_ms,
         window_size_ms=size_ms,
         retain_duplicates=True,
+        log_headers=True,
     )

@@ -40,7 +40,8 @@ class PlainWindowStore(SegmentedStore):
             elif not deletes_nothing:
                 self.rows.put(self.segment(start) + log_key, written)
         if self.changelog is not None:
-            self.changelog.append(log_key, written, self.now(), self.record_headers())
+            headers = self.record_headers() if self.spec.log_headers else ()
+            self.changelog.append(log_key, written, self.now(), headers)
 
     def get(self, key: object, start: int) -> object:
         """The value of a key and start, or None."""

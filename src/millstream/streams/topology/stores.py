@@ -44,6 +44,8 @@ class StoreSpec:
     window_size_ms: int | None = None
     time_ordered: bool = False
     retain_duplicates: bool = False
+    log_headers: bool = False
+    """Changelog records carry the headers of the record: stores of stream-stream joins alone."""
     other_value: Serde[Any] | None = None  # Any: the right side of a join
 
     @property
