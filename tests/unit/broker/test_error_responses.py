@@ -32,7 +32,9 @@ def test_every_served_api_can_say_that_a_whole_request_failed(key: ApiKey) -> No
     """In every version, as bytes."""
     for version in HANDLERS[key].api.versions:
         response = error_response(key, version, request_class(key)(), REFUSED)
-        response.encode(bytearray(), version)
+        encoded = bytearray()
+        response.encode(encoded, version)
+        assert encoded, f"{key.name} v{version}"
 
 
 def test_an_api_with_a_top_level_error_has_it_there() -> None:
