@@ -57,6 +57,9 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
     builder = {}
     if "dsl.store.suppliers.class" in config:
         builder["store_type"] = StoreType(config.pop("dsl.store.suppliers.class"))
+    if "ensure.explicit.internal.resource.naming" in config:
+        explicit = config.pop("ensure.explicit.internal.resource.naming")
+        builder["explicit_names"] = explicit == "true"
     fields = {
         "default_key": serde(config.pop("default.key.serde")),
         "default_value": serde(config.pop("default.value.serde")),

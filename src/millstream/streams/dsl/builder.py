@@ -16,11 +16,13 @@ from millstream.streams.dsl.materialize import key_value_store
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import SourceDefinition
+from millstream.streams.errors import TopologyError
 from millstream.streams.options import Materialized, OffsetReset, StoreType
 from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyBuilder
+from millstream.streams.topology.names import holds_number
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -30,11 +32,14 @@ class StreamsBuilder:
     """Collects the calls of one topology.
 
     Serdes that are not given are the application's default serdes. `store_type` is where stores live
-    that do not say so themselves.
+    that do not say so themselves. `explicit_names` refuses generated names of topics and stores.
     """
 
-    def __init__(self, *, store_type: StoreType = StoreType.ROCKSDB) -> None:
+    def __init__(
+        self, *, store_type: StoreType = StoreType.ROCKSDB, explicit_names: bool = False
+    ) -> None:
         self._graph = StreamGraph(store_type)
+        self._explicit_names = explicit_names
 
     def stream(
         self,
@@ -125,7 +130,21 @@ class StreamsBuilder:
 
     def build(self) -> Topology:
         """The topology of all calls so far."""
-        topology = TopologyBuilder()
-        self._graph.write(topology)
+        writer = TopologyBuilder()
+        self._graph.write(writer)
         self._graph.reset()
-        return topology.build()
+        topology = writer.build()
+        if self._explicit_names:
+            _check_names(topology)
+        return topology
+
+
+def _check_names(topology: Topology) -> None:
+    """Raise TopologyError if a store with a changelog or a repartition topic has a generated name (KIP-1111)."""
+    logged = [name for name, store in topology.stores.items() if store.logging]
+    generated = [name for name in (*topology.internal_topics, *logged) if holds_number(name)]
+    if generated:
+        raise TopologyError(
+            f"name what makes {', '.join(generated)}: generated names change when operators are added, "
+            "and state is lost with them"
+        )
