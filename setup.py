@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from setuptools import Extension, setup
 
-LEAVES = ["millstream.records.walker", "millstream.records.writer"]
+LEAVES = [
+    "millstream.clients.core.murmur2",
+    "millstream.records.walker",
+    "millstream.records.writer",
+]
 
 
 def extensions() -> list[Extension]:
