@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+
 ROOT = Path(__file__).resolve().parents[3]
 
 _USE = """
@@ -22,25 +26,49 @@ print(to_arrow(encoded).column("value").to_pylist())
 """
 
 
-def test_install_without_compiler_and_java(tmp_path: Path) -> None:
-    source, target = tmp_path / "source", tmp_path / "site"
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as pip installs it from a clone where no compiler works. Its dependencies are those of the tests."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("site")
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(source)], check=True)
-    environment = {
-        **{
-            name: value
-            for name, value in os.environ.items()
-            if name not in {"JAVA_HOME", "PYTHONPATH"}
-        },
-        "CC": "/bin/false",
-        "CXX": "/bin/false",
-    }
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", str(target), "."],
-        cwd=source, env=environment, check=True, timeout=110,
+        cwd=source, env={**os.environ, "CC": "/bin/false", "CXX": "/bin/false"}, check=True, timeout=110,
     )  # fmt: skip
+    return target
+
+
+def environment(installed: Path) -> dict[str, str]:
+    """Nothing on the PATH but what was installed: no Java, no compiler."""
+    kept = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    return {**kept, "PYTHONPATH": str(installed), "PATH": str(installed / "bin")}
+
+
+def test_it_works_interpreted(installed: Path, tmp_path: Path) -> None:
     used = subprocess.run(
-        [sys.executable, "-c", _USE, str(target)],
-        cwd=tmp_path, env={**environment, "PYTHONPATH": str(target)}, capture_output=True, text=True, timeout=60, check=False,
+        [sys.executable, "-c", _USE, str(installed)],
+        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert used.returncode == 0, used.stderr
     assert used.stdout == "[b'v']\n"
+
+
+def test_the_command_explains_itself(installed: Path, tmp_path: Path) -> None:
+    used = subprocess.run(
+        ["millstream", "--help"],
+        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert used.returncode == 0, used.stderr
+    assert "Start a node." in used.stdout
+
+
+def test_the_command_starts_a_server(installed: Path, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        ["millstream", "server", "--port", "0", "--ephemeral"],
+        cwd=tmp_path, env=environment(installed), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    ) as server:  # fmt: skip
+        assert server.stdout is not None
+        ready = server.stdout.readline()
+        server.terminate()
+        assert server.wait(20) == 0
+    assert ready.startswith("millstream ready bootstrap=127.0.0.1:")
