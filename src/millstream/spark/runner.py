@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from uuid import UUID
 
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import ConfigError, MillstreamError
+from millstream.runtime.system import SystemClock
 from millstream.spark.failures import cause
 from millstream.spark.origin import Origin
 from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
@@ -78,8 +80,8 @@ class MicroBatchRunner:
         session: SparkSession,
         options: RunnerOptions,
     ) -> None:
-        self._session = session.newSession()  # with a list of queries of its own
-        register(self._session)
+        self._session = session
+        register(session)
         self._options = options
         self._config = config
         self._topology = topology
@@ -113,24 +115,32 @@ class MicroBatchRunner:
         """
         from pyspark.errors import StreamingQueryException
 
-        streams = self._session.streams
+        clock, streams = SystemClock(), self._session.streams
+        began_ms = clock.now().monotonic_ms
         started = list(zip(self._queries, self.plan.queries, strict=False))
-        while any(query.isActive for query, _ in started):
-            streams.resetTerminated()
-            try:
+        while True:
+            streams.resetTerminated()  # before looking: what ends after this ends the wait below
+            ended = [(query, each) for query, each in started if not query.isActive]
+            self._require_success(ended)
+            if len(ended) == len(started):
+                return True
+            with suppress(
+                StreamingQueryException
+            ):  # of any query of the session; ours are looked at above
                 if timeout_s is None:
                     streams.awaitAnyTermination()
-                elif not streams.awaitAnyTermination(timeout_s):  # type: ignore[arg-type]  # floats are taken, the stub says int
+                    continue
+                left_s = timeout_s - (clock.now().monotonic_ms - began_ms) / 1000
+                if left_s <= 0 or not streams.awaitAnyTermination(left_s):  # type: ignore[arg-type]  # floats are taken, the stub says int
                     return False
-            except StreamingQueryException:
-                break  # the query itself tells below
+
+    def _require_success(self, ended: Iterable[tuple[StreamingQuery, SubTopologyPlan]]) -> None:
         try:
-            for query, each in started:
-                if not query.isActive:
-                    _wait(query, each, None)
-        finally:
+            for query, each in ended:
+                _wait(query, each, None)
+        except PipelineFailed:
             self.stop()
-        return True
+            raise
 
     def stop(self) -> None:
         """Stops all queries; micro-batches under way are repeated by the next run."""

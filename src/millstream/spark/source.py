@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource
 
+from millstream.errors import ConfigError
 from millstream.spark.batch_reader import BatchReader
 from millstream.spark.reading import schema_text
 from millstream.spark.sink import BatchWriter, StreamWriter
@@ -34,7 +35,10 @@ class MillstreamSource(DataSource):
         return schema_text(parse_source_options(self.options))
 
     def streamReader(self, schema: StructType) -> StreamReader:  # noqa: ARG002, N802 - Spark's signature
-        return StreamReader(parse_source_options(self.options))
+        options = parse_source_options(self.options)
+        if options.ending_offsets != "latest":
+            raise ConfigError("endingOffsets ends a batch read (spark.read), a stream has no end")
+        return StreamReader(options)
 
     def reader(self, schema: StructType) -> BatchReader:  # noqa: ARG002 - Spark's signature
         return BatchReader(parse_source_options(self.options, starting_offsets="earliest"))

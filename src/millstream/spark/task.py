@@ -92,6 +92,7 @@ class TaskRun:
             self._restore()
         else:
             self._position = known
+            self._require_same_topics()
         for batch in rows:
             self._add(batch)
         output = self._task.process(SystemClock().now().wall_ms)
@@ -152,6 +153,18 @@ class TaskRun:
                 self._task.restore(topic, as_raw(batch))
                 self._restored += batch.num_rows
         commit(self._task, self._position, self._file)
+
+    def _require_same_topics(self) -> None:
+        """A new checkpoint over stores that are there is a good start, unless they know other topics of these names."""
+        if self._origin.batch:
+            return
+        for topic, offset in self._position.offsets.items():
+            end = self._offset(topic, LATEST)
+            if end < offset:
+                raise ConfigError(
+                    f"the stores in {self._spec.state_directory} cover topic {topic} up to offset {offset}, but it ends at {end}: "
+                    "it was made anew. Delete the application's directory and its -changelog and -repartition topics"
+                )
 
     def _offset(self, topic: str, which: int) -> int:
         offsets = self._link.run(self._link.reader().offsets(topic, which))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,10 @@ class Topics:
     """Topics of one broker for one test; `new` gives each a name of its own."""
 
     bootstrap_servers: str
-    names: list[str] = field(default_factory=list)
+
+    def of(self, broker: Broker) -> Topics:
+        """Those of another broker."""
+        return Topics(broker.bootstrap_servers)
 
     def new(self, stem: str = "t", partitions: int = 1, **configs: str) -> str:
         name = f"{stem}-{os.getpid()}-{next(_NUMBERS)}"

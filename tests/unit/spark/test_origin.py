@@ -80,9 +80,8 @@ def test_any_crashes_of_a_writer_leave_each_record_counted_once(
     topic: list[pa.RecordBatch] = []
     for number, size in enumerate(sizes):
         records = [b"%d-%d" % (number, i) for i in range(size)]
-        for _ in range(data.draw(st.integers(0, 2))):
-            topic.append(written(number, *records).slice(0, data.draw(st.integers(0, size))))
-        topic.append(written(number, *records))
+        attempts = data.draw(st.lists(st.integers(0, size), max_size=2))
+        topic += [written(number, *records).slice(0, length) for length in [*attempts, size]]
     rows = joined(*topic) if sum(b.num_rows for b in topic) else batch()
     counted: list[bytes] = []
     seen: dict[str, int] = {}

@@ -1,0 +1,210 @@
+"""Topologies on Spark: the demo's against its expectation, restarts, lost stores, failing functions, killed workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millstream.cli.flights import topology as flights
+from millstream.cli.flights.data import load_flights, load_side_table
+from millstream.cli.flights.verification import compare, expected
+from millstream.errors import ConfigError
+from millstream.spark import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
+from millstream.streams import StreamsBuilder
+from millstream.streams.config import StreamsConfig
+from millstream.streams.serdes import long, string
+from millstream.streams.topology import Topology
+from millstream.testing.broker import Broker
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(400)]
+
+
+class Application:
+    """A topology that is run again and again on the same directory."""
+
+    def __init__(self, spark: Any, topics: Any, topology: Topology, directory: Path) -> None:
+        self.spark, self.topics, self.topology, self.directory = spark, topics, topology, directory
+        self.name = f"app-{directory.parent.name}"
+
+    def runner(self, limit: int | None = None) -> MicroBatchRunner:
+        return MicroBatchRunner(
+            self.topology,
+            StreamsConfig(application_id=self.name),
+            self.spark,
+            RunnerOptions(
+                bootstrap_servers=self.topics.bootstrap_servers,
+                directory=str(self.directory),
+                records_per_trigger_max=limit,
+            ),
+        )
+
+    def run(self, limit: int | None = None) -> list[tuple[int, int]]:
+        """Sub-topology and number of records of each micro-batch that had any."""
+        seen: list[Progress] = []
+        self.runner(limit).run_available(seen.append)
+        return [(p.sub_topology, p.input_records) for p in seen if p.input_records]
+
+
+def word_count(source: str, out: str, *, check: Callable[[str], str] = str) -> Topology:
+    builder = StreamsBuilder()
+    (
+        builder.stream(source, key=string(), value=string())
+        .map_values(check)
+        .group_by(lambda _, word: word, key=string(), value=string())
+        .count()
+        .to_stream()
+        .to(out, value=long())
+    )
+    return builder.build()
+
+
+@pytest.fixture
+def counting(spark: Any, topics: Any, tmp_path: Path) -> Application:
+    topology = word_count(topics.new("words", 2), topics.new("counts", 2))
+    return Application(spark, topics, topology, tmp_path / "application")
+
+
+def put_words(application: Application, *words: str) -> None:
+    source = application.topology.topics_of(application.topology.sub_topologies[0], "x").sources[0]
+    application.topics.put(
+        source, [{"value": w.encode(), "partition": i % 2} for i, w in enumerate(words)]
+    )
+
+
+def counts(application: Application) -> dict[str, int]:
+    out = application.topology.topics_of(application.topology.sub_topologies[1], "x").sinks[0]
+    records = application.topics.get(out)
+    return {r["key"].decode(): int.from_bytes(r["value"], "big") for r in records}
+
+
+def test_state_goes_on_over_micro_batches_restarts_and_a_lost_directory(
+    counting: Application,
+) -> None:
+    put_words(counting, *"abcabca")
+    first = counting.run(limit=4)
+    assert [n for sub, n in first if sub == 0] == [4, 3]
+    assert counts(counting) == {"a": 3, "b": 2, "c": 2}
+
+    assert counting.run() == [], "nothing is processed twice"
+
+    shutil.rmtree(counting.directory / "state")
+    put_words(counting, *"ad")
+    counting.run()
+    assert counts(counting) == {"a": 4, "b": 2, "c": 2, "d": 1}
+
+    shutil.rmtree(counting.directory)
+    with pytest.raises(PipelineFailed, match=r"ConfigError: .*its directory is new"):
+        counting.run()
+
+
+def test_the_demo_equals_its_expectation_and_nothing_is_done_twice(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    from millstream.cli.flights.pipeline import _create_topics, _produce
+    from millstream.cli.flights.results import read_results
+
+    table, airlines = load_flights(20_000), load_side_table("airlines")
+    with Broker(in_process=False) as broker:
+        asyncio.run(_create_topics(broker.bootstrap_servers))
+        asyncio.run(_produce(broker.bootstrap_servers, table, lambda _: None))
+        application = Application(
+            spark, topics.of(broker), flights.flights_topology(), tmp_path / "application"
+        )
+        application.run(limit=8_000)
+        results = asyncio.run(read_results(broker.bootstrap_servers))
+        assert compare(expected(table, airlines), results).differences == []
+        assert application.run() == []
+        assert asyncio.run(read_results(broker.bootstrap_servers)) == results
+
+
+def test_a_failing_function_is_told_with_node_topic_and_offset(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    def check(word: str) -> str:
+        if word == "bad":
+            raise ValueError("no such word")
+        return word
+
+    source = topics.new("words")
+    topology = word_count(source, topics.new("counts"), check=check)
+    topics.put(source, [{"value": b"good"}, {"value": b"bad"}])
+    with pytest.raises(PipelineFailed) as failed:
+        Application(spark, topics, topology, tmp_path / "application").run()
+    said = str(failed.value)
+    assert "KSTREAM-MAPVALUES-0000000001" in said
+    assert f"{source}-0" in said
+    assert "no such word" in said
+    assert "\n" not in said, "one sentence, no traceback"
+
+
+def test_a_killed_worker_ends_the_query_and_the_next_run_goes_on(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    marker = str(tmp_path / "killed")
+
+    def check(word: str) -> str:
+        if word == "kill" and not Path(marker).exists():
+            Path(marker).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return word
+
+    source, out = topics.new("words"), topics.new("counts")
+    application = Application(
+        spark, topics, word_count(source, out, check=check), tmp_path / "application"
+    )
+    topics.put(source, [{"value": word} for word in (b"a", b"kill", b"a")])
+    with pytest.raises(PipelineFailed, match="sub-topology 0 failed"):
+        application.run(limit=2)
+    application.run(limit=2)
+    assert counts(application) == {"a": 2, "kill": 1}
+
+
+def test_one_failing_query_stops_the_others(spark: Any, topics: Any, tmp_path: Path) -> None:
+    def check(word: str) -> str:
+        raise ValueError(word)
+
+    source = topics.new("words")
+    topology = word_count(source, topics.new("counts"), check=check)
+    runner = Application(spark, topics, topology, tmp_path / "application").runner()
+    runner.start()
+    assert runner.await_termination(0.1) is False
+    topics.put(source, [{"value": b"bad"}])
+    with pytest.raises(PipelineFailed, match="sub-topology 0 failed"):
+        runner.await_termination(200)
+
+
+def test_a_broker_may_restart_under_a_running_query(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    with Broker(in_process=False) as broker:
+        topics = topics.of(broker)
+        topology = word_count(topics.new("words", 2), topics.new("counts", 2))
+        application = Application(spark, topics, topology, tmp_path / "application")
+        runner = application.runner()
+        runner.start()
+        put_words(application, *"ab")
+        wait_until(lambda: counts(application) == {"a": 1, "b": 1}, runner)
+        broker.restart()
+        put_words(application, *"ac")
+        wait_until(lambda: counts(application) == {"a": 2, "b": 1, "c": 1}, runner)
+        runner.stop()
+
+
+def wait_until(done: Callable[[], bool], runner: MicroBatchRunner) -> None:
+    for _ in range(200):
+        if done():
+            return
+        assert runner.await_termination(0.5) is False
+    raise AssertionError("the query did not get that far")
+
+
+def test_a_missing_source_topic_is_named(spark: Any, topics: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="source topic no-such does not exist: create it"):
+        Application(spark, topics, word_count("no-such", "out"), tmp_path / "application").runner()
