@@ -41,8 +41,9 @@ oracle: setup-dev  ## tests that need Kafka's own tools (MILLSTREAM_KAFKA_CLASSP
 sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`, or one seed to repeat it
 	@MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim
 
-lock: setup-dev  ## pin the newest dependencies that fit
-	@scripts/lock
+lock: setup-dev  ## pin what requirements/*.in want; `make lock LOCK_FLAGS=--upgrade` for the newest of all
+	@scripts/lock $(LOCK_FLAGS)
 
 clean:  ## forget the environment and everything built
 	rm -rf .venv build out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src -name '*_compiled.*.so' -exec rm {} +

@@ -18,7 +18,7 @@ LEAVES = [
 ]
 
 TOOLS = [
-    "cat", "chmod", "cksum", "cp", "dirname", "flock", "grep", "head", "mkdir", "rm", "sed", "sh", "touch", "tr",
+    "cat", "chmod", "cksum", "cp", "dirname", "find", "flock", "grep", "head", "mkdir", "rm", "sed", "sh", "touch", "tr",
 ]  # fmt: skip
 
 JAVA_17 = """#!/bin/sh
@@ -209,6 +209,18 @@ def test_a_changed_leaf_is_compiled_again(machine: Machine, leaf: str) -> None:
         source.write("# another line\n")
     assert machine.setup()[0] == 0
     assert machine.log() == EVERYTHING[2:]
+
+
+def test_a_compiled_leaf_of_an_older_source_is_not_left_behind(machine: Machine) -> None:
+    machine.setup()
+    stale = machine.checkout / "src/millstream/records/walker_compiled.cpython-311.so"
+    stale.touch()
+    assert machine.setup()[0] == 0
+    assert stale.exists()
+    with (machine.checkout / "setup.py").open("a") as build:
+        build.write("# another line\n")
+    assert machine.setup()[0] == 0
+    assert not stale.exists()
 
 
 def test_a_killed_pip_leaves_nothing_that_is_trusted(machine: Machine) -> None:
