@@ -1,9 +1,11 @@
 """FindCoordinator: which node coordinates a group.
 
 Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question for a group creates
-`__consumer_offsets`. Key types: 0 group; 1 transactional id and 2 share partition (version 6 on) answer
-COORDINATOR_NOT_AVAILABLE.
-Not supported: coordinators of transactions and of share groups.
+`__consumer_offsets`. Key types: 0 group, 1 transactional id, 2 share partition (version 6 on).
+Not supported: coordinators of transactions and of share groups. A transactional id is refused with
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED and a sentence that says why: of all answers it is the only one on which every client's
+`init_transactions` fails at once; librdkafka asks again on any other until its time is up. A share partition is refused with
+INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -14,7 +16,12 @@ from millstream.broker.api_spec import ApiSpec
 from millstream.broker.internal_topics import ensure_consumer_offsets
 from millstream.broker.request_context import RequestContext
 from millstream.coordinator.placement import partition_for
-from millstream.errors import CoordinatorNotAvailable, InvalidRequest, KafkaError
+from millstream.errors import (
+    CoordinatorNotAvailable,
+    InvalidRequest,
+    KafkaError,
+    TransactionalIdAuthorizationFailed,
+)
 from millstream.metadata.broker_registration import Endpoint
 from millstream.model import BrokerId
 from millstream.protocol.api import ApiKey
@@ -67,13 +74,15 @@ async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator
 
 
 def check_key_type(key_type: int, version: int) -> None:
-    """Raises InvalidRequest for types that do not exist, CoordinatorNotAvailable for those without a coordinator."""
+    """Raises InvalidRequest and TransactionalIdAuthorizationFailed, after which no client asks again."""
     if key_type not in list(KeyType) or (key_type == KeyType.SHARE and version < _SHARE_VERSION):
         raise InvalidRequest(f"version {version} knows no coordinator of type {key_type}")
-    if key_type != KeyType.GROUP:
-        raise CoordinatorNotAvailable(
-            f"this broker has no {KeyType(key_type).name.lower()} coordinator"
+    if key_type == KeyType.TRANSACTION:
+        raise TransactionalIdAuthorizationFailed(
+            "this broker does not serve transactions yet; produce without a transactional id"
         )
+    if key_type == KeyType.SHARE:
+        raise InvalidRequest("this broker does not serve share groups yet")
 
 
 async def _group_coordinator(group_id: str, context: RequestContext) -> tuple[BrokerId, Endpoint]:
