@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from millstream.broker.flush_policy import must_sync
 from millstream.broker.node import LogFlusher
 from millstream.broker.purgatory import Purgatory
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
@@ -34,11 +35,11 @@ from millstream.protocol.record_frames import (
     encode_record_value,
 )
 from millstream.records.batch import BatchHeader, iterate_batches
-from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.builder import BatchBuilder, BatchOptions
 from millstream.records.compression import Codec
 from millstream.records.control import ControlType, read_control_type
 from millstream.records.record import Record, iterate_records
-from millstream.replication.partition import Partition
+from millstream.replication.partition import ACKS_ALL, Partition
 from millstream.runtime import Clock, Instant
 
 _LOGGER = logging.getLogger(__name__)
@@ -167,8 +168,8 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _append(self, records: Sequence[CoordinatorRecord], now: Instant) -> None:
         try:
-            batch = memoryview(self._batch(records, now))
-            appended = self.partition.append(batch, now, origin=AppendOrigin.COORDINATOR)
+            batches = memoryview(self._batches(records, now))
+            appended = self.partition.append(batches, now, origin=AppendOrigin.COORDINATOR)
         except KafkaError as error:
             self._append_failed(error, now)
             return
@@ -186,20 +187,26 @@ class CoordinatorPartition(Generic[ShardT]):
         _LOGGER.warning("%s: not written: %s", self.partition.topic_partition, error)
         self._runtime.append_failed(error, now)
 
-    def _batch(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
-        return build_batch(
-            (
-                Record(
-                    timestamp=now.wall_ms,
-                    key=encode_record_key(record.key),
-                    value=None
-                    if record.value is None
-                    else encode_record_value(record.value, record.value_version),
-                )
-                for record in records
-            ),
-            BatchOptions(codec=self._services.codec),
-        )
+    def _batches(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
+        """One batch, or as many as max.message.bytes asks for; they are appended together."""
+        encoded = bytearray()
+        builder = self._builder()
+        for record in records:
+            key = encode_record_key(record.key)
+            value = (
+                None
+                if record.value is None
+                else encode_record_value(record.value, record.value_version)
+            )
+            if not builder.append(now.wall_ms, key, value):
+                encoded += builder.build()
+                builder = self._builder()
+                builder.append(now.wall_ms, key, value)
+        return encoded + builder.build()
+
+    def _builder(self) -> BatchBuilder:
+        bytes_max = self.partition.log.config.max_message_bytes
+        return BatchBuilder(BatchOptions(codec=self._services.codec), bytes_max)
 
     def _deliver(self, replies: Sequence[Reply]) -> None:
         """Whoever is gone (its connection closed) needs no answer."""
@@ -244,9 +251,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     @property
     def _must_sync(self) -> bool:
-        """With a single replica nobody else remembers."""
-        policy = self._services.flush_on_ack
-        return policy == "always" or (policy == "auto" and len(self.partition.isr) <= 1)
+        return must_sync(self._services.flush_on_ack, self.partition, ACKS_ALL)
 
     # --- loading
 

@@ -22,6 +22,7 @@ from millstream.errors import (
     NotCoordinator,
 )
 from millstream.log.append_check import AppendOrigin
+from millstream.log.file_range import FileRange
 from millstream.log.log_environment import LogEnvironment, SavedState
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.image import PartitionImage
@@ -40,6 +41,7 @@ from millstream.protocol.record_frames import (
     encode_record_key,
     encode_record_value,
 )
+from millstream.records.batch import iterate_batches
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.control import ControlType, build_control_batch
 from millstream.records.record import Record
@@ -189,6 +191,25 @@ async def test_a_disk_that_fails_ends_the_coordinator(world: World) -> None:
         assert isinstance(await submit(coordinator, commit(5)), NotCoordinator)
         with pytest.raises(NotCoordinator):
             submit(coordinator, commit(6))
+
+
+async def test_what_exceeds_a_batch_is_written_in_several(world: World) -> None:
+    world.log.update_config(LogConfig(max_message_bytes=1_000))
+    partitions = [OffsetCommitRequestPartition(p, p, -1, "") for p in range(100)]
+    asked = OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("t", ZERO_UUID, partitions)])
+    async with world.serving() as coordinator:
+        await turns()
+        assert isinstance(await submit(coordinator, asked), OffsetCommitResponse)
+    read = world.log.read(0, 1_000_000, 100).records
+    data = read.read() if isinstance(read, FileRange) else read
+    sizes = [header.size_bytes for header, _ in iterate_batches(memoryview(data))]
+    assert len(sizes) > 1
+    assert max(sizes) <= 1_000
+    async with world.serving() as successor:
+        await turns()
+        last = successor._runtime.shard.offsets.find("g", "t", 99)
+        assert last is not None
+        assert last.value.offset == 99
 
 
 async def test_what_cannot_be_written_is_answered_with_its_error(world: World) -> None:
