@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
-from millstream.broker.error_responses import error_response
+from millstream.broker.error_responses import NoAnswer, error_response
 from millstream.broker.node import Node
 from millstream.broker.registry import Handler
 from millstream.broker.request_context import RequestContext
@@ -59,7 +59,9 @@ class Dispatcher:
     def handle(
         self, frame: memoryview, connection: ClientConnection
     ) -> Response | Awaitable[Response | None] | None:
-        """Raises ProtocolError for a frame that gets no answer: what it is cannot be known, or is not served."""
+        """Raises ProtocolError to have the connection closed: the frame cannot be understood, is not served, or failed
+        without anybody waiting for an answer.
+        """
         try:
             header, at = decode_request_header(frame)
         except UnsupportedVersion as error:
@@ -79,6 +81,8 @@ class Dispatcher:
             return encode_response(
                 route.key, version, header.correlation_id, cast("Message", result)
             )
+        except NoAnswer:
+            raise
         except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
             return _failed(route.key, header, message, error)
 
@@ -97,7 +101,7 @@ class Dispatcher:
 
 
 def _failed(key: ApiKey, header: RequestHeader, message: Message, error: Exception) -> Response:
-    """Raises ProtocolError when not even the error can be told."""
+    """Raises ProtocolError when not even the error can be told, or nobody wants to hear it."""
     version = header.request_api_version
     if not isinstance(error, KafkaError):
         _LOGGER.error(
@@ -108,6 +112,8 @@ def _failed(key: ApiKey, header: RequestHeader, message: Message, error: Excepti
     try:
         response = error_response(key, version, message, error)
         return encode_response(key, version, header.correlation_id, response)
+    except NoAnswer:
+        raise
     except Exception as second:
         _LOGGER.exception("the error of %s v%d cannot be encoded", key.name, version)
         raise ProtocolError(f"{key.name} v{version} failed: {error}") from second

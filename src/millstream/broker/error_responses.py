@@ -1,6 +1,7 @@
 """The response that says a whole request failed: the API's top-level error, or the error in every item it asked for.
 
-One mapping per API without a top-level error code; the others have `error_code` and perhaps `error_message`.
+One mapping per API without a top-level error code, or whose other fields say something in an error too; the others have
+`error_code` and perhaps `error_message`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from millstream.errors import KafkaError
+from millstream.errors import KafkaError, ProtocolError
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.generated import (
     create_partitions,
@@ -22,6 +23,7 @@ from millstream.protocol.generated import (
     fetch,
     find_coordinator,
     incremental_alter_configs,
+    init_producer_id,
     list_offsets,
     metadata,
     offset_commit,
@@ -34,8 +36,12 @@ _Build = Callable[[Any, KafkaError], Message]  # Any: see above
 _BuildForVersion = Callable[[Any, int, KafkaError], Message]  # Any: see above
 
 
+class NoAnswer(ProtocolError):
+    """The request failed and its client wants no answer: it hears of it by its connection being closed."""
+
+
 def error_response(key: ApiKey, version: int, request: Message, error: KafkaError) -> Message:
-    """The response of API `key` that tells the client that all of `request` failed with `error`."""
+    """The response of API `key` that tells the client that all of `request` failed with `error`. Raises NoAnswer."""
     if key in _ERROR_IN_ITEMS:
         return _ERROR_IN_ITEMS[key](request, error)
     if key in _ERROR_BY_VERSION:
@@ -48,6 +54,8 @@ def error_response(key: ApiKey, version: int, request: Message, error: KafkaErro
 
 
 def _produce(request: produce.ProduceRequest, error: KafkaError) -> produce.ProduceResponse:
+    if request.acks == 0:
+        raise NoAnswer(f"a produce with acks=0 failed: {error}")
     return produce.ProduceResponse(
         responses=[
             produce.TopicProduceResponse(
@@ -174,6 +182,14 @@ def _offset_fetch(
             )
             for topic in request.topics or ()
         ]
+    )
+
+
+def _init_producer_id(
+    _request: init_producer_id.InitProducerIdRequest, error: KafkaError
+) -> init_producer_id.InitProducerIdResponse:
+    return init_producer_id.InitProducerIdResponse(
+        error_code=error.code, producer_id=-1, producer_epoch=-1
     )
 
 
@@ -317,6 +333,7 @@ _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
         ApiKey.CREATE_PARTITIONS: _create_partitions,
         ApiKey.DESCRIBE_CONFIGS: _describe_configs,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
+        ApiKey.INIT_PRODUCER_ID: _init_producer_id,
         ApiKey.DESCRIBE_GROUPS: _describe_groups,
         ApiKey.DELETE_GROUPS: _delete_groups,
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,

@@ -9,6 +9,7 @@ import pytest
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.dispatch import Dispatcher
+from millstream.broker.error_responses import NoAnswer
 from millstream.broker.handlers import api_versions
 from millstream.broker.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
@@ -129,6 +130,17 @@ async def test_what_must_wait_is_answered_when_it_is_done_or_has_failed() -> Non
 def test_no_answer_stays_no_answer() -> None:
     frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest())
     assert dispatcher(lambda request, context: None).handle(frame, PEER) is None
+
+
+def test_a_failure_that_nobody_wants_to_hear_of_closes_the_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def heartbeat(request: HeartbeatRequest, context: Any) -> HeartbeatResponse:
+        raise NoAnswer("acks=0")
+
+    with pytest.raises(NoAnswer):
+        dispatcher(heartbeat).handle(request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest()), PEER)
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(

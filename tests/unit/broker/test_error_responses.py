@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.error_responses import error_response
+from millstream.broker.error_responses import NoAnswer, error_response
 from millstream.broker.registry import HANDLERS
 from millstream.errors import ClusterAuthorizationFailed
 from millstream.protocol.api import ApiKey, request_class
@@ -17,6 +17,10 @@ from millstream.protocol.generated.find_coordinator import (
     FindCoordinatorResponse,
 )
 from millstream.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from millstream.protocol.generated.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from millstream.protocol.generated.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -30,8 +34,9 @@ REFUSED = ClusterAuthorizationFailed("not for you")
 @pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name)
 def test_every_served_api_can_say_that_a_whole_request_failed(key: ApiKey) -> None:
     """In every version, as bytes."""
+    asked = ProduceRequest(acks=1) if key is ApiKey.PRODUCE else request_class(key)()
     for version in HANDLERS[key].api.versions:
-        response = error_response(key, version, request_class(key)(), REFUSED)
+        response = error_response(key, version, asked, REFUSED)
         encoded = bytearray()
         response.encode(encoded, version)
         assert encoded, f"{key.name} v{version}"
@@ -46,7 +51,7 @@ def test_an_api_without_one_has_it_in_every_item() -> None:
     asked = TopicProduceData(
         name="t", partition_data=[PartitionProduceData(3), PartitionProduceData(4)]
     )
-    answer = error_response(ApiKey.PRODUCE, 9, ProduceRequest(topic_data=[asked]), REFUSED)
+    answer = error_response(ApiKey.PRODUCE, 9, ProduceRequest(acks=1, topic_data=[asked]), REFUSED)
     assert isinstance(answer, ProduceResponse)
     (topic,) = answer.responses
     assert [
@@ -55,6 +60,16 @@ def test_an_api_without_one_has_it_in_every_item() -> None:
         (3, 31, -1),
         (4, 31, -1),
     ]
+
+
+def test_a_produce_that_wants_no_answer_gets_none() -> None:
+    with pytest.raises(NoAnswer):
+        error_response(ApiKey.PRODUCE, 9, ProduceRequest(acks=0), REFUSED)
+
+
+def test_a_refused_producer_gets_no_id_and_no_epoch() -> None:
+    answer = error_response(ApiKey.INIT_PRODUCER_ID, 4, InitProducerIdRequest(), REFUSED)
+    assert answer == InitProducerIdResponse(error_code=31, producer_id=-1, producer_epoch=-1)
 
 
 def test_an_api_that_got_one_later_has_it_where_the_version_has_it() -> None:

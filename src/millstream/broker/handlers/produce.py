@@ -1,8 +1,8 @@
 """Produce: batches appended to partitions, acknowledged as far as the producer asks.
 
 Versions 3-13. Topics by name up to 12, by topic id from 13 on. Everything is appended before this function returns, so that
-requests of one connection are appended in order; only acknowledgements wait. acks=0 gets no answer, acks=1 is answered at
-once, acks=-1 when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to
+requests of one connection are appended in order; only acknowledgements wait. acks=0 gets no answer, and when a partition
+refuses it the connection is closed, as by Kafka: nothing else could tell the producer. acks=1 is answered at once, acks=-1 when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to
 remember them: `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and
 whatever the replicas; `never`: not at all).
 One batch per partition. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
+from millstream.broker.error_responses import NoAnswer
+from millstream.broker.flush_policy import must_sync
 from millstream.broker.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node import Node
 from millstream.broker.request_context import RequestContext
@@ -39,7 +41,7 @@ from millstream.errors import (
     UnsupportedForMessageFormat,
 )
 from millstream.log.append_check import RefusedRecords, RefusedTimestamps
-from millstream.model import TopicPartition
+from millstream.model import TopicPartition, uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.produce import (
     BatchIndexAndErrorMessage,
@@ -99,6 +101,7 @@ def handle(
         responses=[_produce_topic(topic, request, context, waiting) for topic in request.topic_data]
     )
     if request.acks == _NO_ACKS:
+        _check_all_written(response)
         return None
     if context.version >= _LEADER_HINT_VERSION:
         _add_endpoints(response, context)
@@ -154,9 +157,9 @@ def _produce_partition(
         log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=partition.log_start_offset,
     )
-    must_sync = _must_sync(context.node.config.millstream_flush_on_ack, partition, request.acks)
-    if must_sync or request.acks == ACKS_ALL:
-        written = _Written(partition, appended.last_offset + 1, response, must_sync)
+    waits_for_disk = must_sync(context.node.config.millstream_flush_on_ack, partition, request.acks)
+    if waits_for_disk or request.acks == ACKS_ALL:
+        written = _Written(partition, appended.last_offset + 1, response, waits_for_disk)
         if not written.is_safe:
             waiting.append(written)
     return response
@@ -195,17 +198,18 @@ def _checked_records(
     return records
 
 
-def _must_sync(policy: str, partition: Partition, acks: int) -> bool:
-    match policy:
-        case "never":
-            return False
-        case "always":
-            return acks != _NO_ACKS
-        case _:  # auto
-            return acks == ACKS_ALL and len(partition.isr) < 2
-
-
 # --- errors
+
+
+def _check_all_written(response: ProduceResponse) -> None:
+    """Raises NoAnswer for the first partition that refused its records."""
+    for topic in response.responses:
+        for partition in topic.partition_responses:
+            if partition.error_code:
+                raise NoAnswer(
+                    f"a produce with acks=0 to partition {partition.index} of {topic.name or uuid_text(topic.topic_id)} "
+                    f"failed: {partition.error_message}"
+                )
 
 
 def _refused(

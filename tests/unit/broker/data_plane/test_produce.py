@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from millstream.broker.error_responses import NoAnswer
 from millstream.broker.handlers import produce
 from millstream.errors import (
     CorruptMessage,
@@ -69,6 +70,13 @@ async def test_acks_one_is_answered_at_once_and_without_a_sync(plane):
 
 async def test_acks_zero_gets_no_answer_but_is_written(plane):
     assert produce.handle(request((0, plane.batch(b"a")), acks=0), plane.context(9)) is None
+    assert plane.hosted["t", 0].log_end_offset == 1
+
+
+async def test_acks_zero_that_fails_closes_the_connection_and_keeps_what_was_written(plane):
+    asked = request((0, plane.batch(b"a")), (7, plane.batch(b"b")), acks=0)
+    with pytest.raises(NoAnswer, match="partition 7 of t failed"):
+        produce.handle(asked, plane.context(9))
     assert plane.hosted["t", 0].log_end_offset == 1
 
 
