@@ -110,7 +110,7 @@ def topics(broker: Broker, _connections_end: None) -> Topics:
 def spark() -> Iterator[SparkSession]:
     from millstream.spark import SparkOptions, configure
 
-    session = configure(SparkOptions(master="local[2]"))
+    session = configure(SparkOptions(master="local[2]", short_lived=True))
     session.sparkContext.setLogLevel("FATAL")
     yield session
     session.stop()
