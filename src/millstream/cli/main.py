@@ -22,8 +22,14 @@ class Verb(NamedTuple):
 
 VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
+        "consume": Verb("millstream.cli.consume", "consume", "Read records of topics."),
+        "console": Verb("millstream.console.command", "console", "Serve the web console."),
         "demo": Verb("millstream.cli.demo", "demo", "Run an example from end to end."),
+        "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "server": Verb("millstream.cli.server", "server", "Start a node."),
+        "topics": Verb(
+            "millstream.cli.topics", "topics", "List, create, describe and delete topics."
+        ),
     }
 )
 

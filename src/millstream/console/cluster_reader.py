@@ -1,0 +1,227 @@
+"""Asks the cluster what a page needs, within a deadline, and hands the answers to the views.
+
+Owns the clients. What one item lacks (a group that cannot be described, an offset that is not known) is part of the
+page; what the whole page lacks is raised as a typed error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from typing import Final
+
+from millstream.clients import Admin, RangeReader
+from millstream.clients.admin import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ConfigResource,
+    ConfigResourceType,
+    GroupDescription,
+    TopicDescription,
+)
+from millstream.console.together import together
+from millstream.console.views.groups import GroupsView, GroupView, group_view, groups_view
+from millstream.console.views.lag import Committed
+from millstream.console.views.offsets import (
+    UNKNOWN_RANGE,
+    OffsetRange,
+    Offsets,
+    offset_ranges,
+)
+from millstream.console.views.overview import OverviewView, overview_view
+from millstream.console.views.paging import Selection, select_page
+from millstream.console.views.records import RecordRow, RecordsView, record_rows
+from millstream.console.views.topic import TopicView, topic_view
+from millstream.console.views.topics import TopicsView, topics_view
+from millstream.errors import (
+    GroupIdNotFound,
+    KafkaError,
+    RequestTimedOut,
+    UnknownTopicOrPartition,
+)
+from millstream.model import TopicPartition
+
+LATEST_RECORDS: Final = 20
+DEFAULT_TIMEOUT_MS: Final = 5_000
+
+_CLIENT_ID = "millstream-console"
+_FETCH_BYTES = 1024 * 1024
+_DEAD = "Dead"
+"""How brokers before Kafka 4 describe a group that does not exist."""
+
+
+class ClusterReader:
+    """`timeout_ms` limits each question to the cluster; a page has twice that for all it asks."""
+
+    def __init__(self, bootstrap_servers: str, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> None:
+        """Raises ConfigError for addresses that cannot be read. Connects when first asked."""
+        self._timeout_ms = timeout_ms
+        self._admin = Admin(
+            bootstrap_servers=bootstrap_servers,
+            client_id=_CLIENT_ID,
+            default_api_timeout_ms=timeout_ms,
+        )
+        self._reader = RangeReader(
+            bootstrap_servers=bootstrap_servers,
+            client_id=_CLIENT_ID,
+            max_partition_fetch_bytes=_FETCH_BYTES,
+            default_api_timeout_ms=timeout_ms,
+        )
+
+    async def close(self) -> None:
+        await self._reader.close()
+        await self._admin.close()
+
+    async def overview(self) -> OverviewView:
+        async with self._page_deadline():
+            cluster = await self._admin.describe_cluster()
+            names = await self._admin.list_topics(include_internal=True)
+            topics = await self._admin.describe_topics(names)
+            groups = await self._admin.list_groups()
+        described = [topic for topic in topics.values() if not isinstance(topic, KafkaError)]
+        return overview_view(cluster, described, groups)
+
+    async def topics(self, selection: Selection) -> TopicsView:
+        """Offsets and configs are asked for the topics of the page alone, however many there are."""
+        async with self._page_deadline():
+            every = await self._admin.list_topics(include_internal=True)
+            names, page = select_page(every, selection)
+            topics = await self._admin.describe_topics(names)
+            described = [topic for topic in topics.values() if not isinstance(topic, KafkaError)]
+            ranges = await self._offset_ranges(described)
+            configs = await self._admin.describe_configs(
+                [ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in described]
+            )
+        return topics_view(names, page, topics, ranges, configs)
+
+    async def topic(self, name: str, partition: int | None = None) -> TopicView:
+        """With the latest records of `partition`; None chooses the first one that has any.
+
+        Raises UnknownTopicOrPartition, InvalidTopic.
+        """
+        async with self._page_deadline():
+            topic = (await self._admin.describe_topics([name])).result(name)
+            ranges = await self._offset_ranges([topic])
+            resource = ConfigResource(ConfigResourceType.TOPIC, name)
+            configs = (await self._admin.describe_configs([resource]))[resource]
+            shown = _partition_to_show(topic, partition, ranges)
+            records = await self._latest_records(shown, ranges.get(shown, UNKNOWN_RANGE))
+        return topic_view(topic, ranges, configs, records)
+
+    async def groups(self, selection: Selection) -> GroupsView:
+        async with self._page_deadline():
+            listings = {listing.group_id: listing for listing in await self._admin.list_groups()}
+            names, page = select_page(listings, selection)
+            descriptions = await self._admin.describe_groups(names)
+            committed = await self._committed(names)
+            ends = await self._ends(descriptions.values(), committed.values())
+        chosen = [listings[name] for name in names]
+        return groups_view(chosen, page, descriptions, committed, ends)
+
+    async def group(self, group_id: str) -> GroupView:
+        """Raises GroupIdNotFound."""
+        async with self._page_deadline():
+            group = (await self._admin.describe_groups([group_id])).result(group_id)
+            if group.state == _DEAD and not group.members:
+                raise GroupIdNotFound(f"{group_id}: {GroupIdNotFound.sentence}")
+            committed = await self._admin.committed_offsets(group_id)
+            ends = await self._ends([group], [committed])
+        return group_view(group, committed, ends)
+
+    @contextlib.asynccontextmanager
+    async def _page_deadline(self) -> AsyncIterator[None]:
+        limit_ms = 2 * self._timeout_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                yield
+        except TimeoutError as error:
+            raise RequestTimedOut(
+                f"The cluster did not answer all that this page asks within {limit_ms} ms."
+            ) from error
+
+    async def _offset_ranges(
+        self, topics: Iterable[TopicDescription]
+    ) -> dict[TopicPartition, OffsetRange]:
+        """Partitions without a leader are left out: nobody could answer for them."""
+        led = [
+            TopicPartition(topic.name, each.partition)
+            for topic in topics
+            for each in topic.partitions
+            if each.leader >= 0
+        ]
+        starts = await self._list_offsets(led, EARLIEST_TIMESTAMP)
+        return offset_ranges(starts, await self._list_offsets(led, LATEST_TIMESTAMP))
+
+    async def _list_offsets(self, partitions: Iterable[TopicPartition], timestamp: int) -> Offsets:
+        """A call for each topic, all at once: one call for all would learn of new topics one after the other."""
+        by_topic: dict[str, dict[TopicPartition, int]] = {}
+        for partition in partitions:
+            by_topic.setdefault(partition.topic, {})[partition] = timestamp
+        answers = await together(self._admin.list_offsets(each) for each in by_topic.values())
+        return {partition: found for answer in answers for partition, found in answer.items()}
+
+    async def _latest_records(self, source: TopicPartition, offsets: OffsetRange) -> RecordsView:
+        if offsets.start is None or offsets.end is None:
+            return RecordsView(
+                source.partition, (), offsets.error or "The partition has no leader."
+            )
+        latest: deque[RecordRow] = deque(maxlen=LATEST_RECORDS)
+        first = max(offsets.start, offsets.end - LATEST_RECORDS)
+        try:
+            async for batch in self._reader.read(
+                source.topic, source.partition, first, offsets.end, headers=True
+            ):
+                latest.extend(record_rows(batch))
+        except KafkaError as error:
+            return RecordsView(source.partition, tuple(reversed(latest)), str(error))
+        return RecordsView(source.partition, tuple(reversed(latest)))
+
+    async def _committed(self, group_ids: Iterable[str]) -> dict[str, Committed | KafkaError]:
+        async def ask(group_id: str) -> tuple[str, Committed | KafkaError]:
+            try:
+                return group_id, await self._admin.committed_offsets(group_id)
+            except KafkaError as error:
+                return group_id, error
+
+        return dict(await together(ask(group_id) for group_id in group_ids))
+
+    async def _ends(
+        self,
+        groups: Iterable[GroupDescription | KafkaError],
+        committed: Iterable[Committed | KafkaError],
+    ) -> Offsets:
+        """Of every partition that is assigned or committed, unless it was deleted."""
+        wanted = {
+            partition
+            for group in groups
+            if not isinstance(group, KafkaError)
+            for member in group.members
+            for partition in member.assignment
+        }
+        wanted.update(*(each for each in committed if not isinstance(each, KafkaError)))
+        topics = await self._admin.describe_topics({partition.topic for partition in wanted})
+        existing = {
+            TopicPartition(topic.name, each.partition)
+            for topic in topics.values()
+            if not isinstance(topic, KafkaError)
+            for each in topic.partitions
+            if each.leader >= 0
+        }
+        return await self._list_offsets(wanted & existing, LATEST_TIMESTAMP)
+
+
+def _partition_to_show(
+    topic: TopicDescription, partition: int | None, ranges: dict[TopicPartition, OffsetRange]
+) -> TopicPartition:
+    every = [TopicPartition(topic.name, each.partition) for each in topic.partitions]
+    if partition is None:
+        filled = (each for each in every if ranges.get(each, UNKNOWN_RANGE).record_count)
+        return next(filled, every[0])
+    chosen = TopicPartition(topic.name, partition)
+    if chosen not in every:
+        raise UnknownTopicOrPartition(
+            f"{topic.name} has no partition {partition}: it has 0 to {len(every) - 1}."
+        )
+    return chosen

@@ -1,0 +1,55 @@
+"""Views to HTML and JSON. Templates and the stylesheet are files of this package; everything in them is escaped."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode
+
+import orjson
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_PACKAGE = "millstream.console"
+_UNKNOWN = "\N{EN DASH}"
+
+STYLESHEET: Final = "console.css"
+
+
+def page_url(path: str, **query: str | int) -> str:
+    """Names stand in the query, where every character of a topic or group may stand."""
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def number_text(number: int | None) -> str:
+    """With thousands apart; a dash for what is not known."""
+    return _UNKNOWN if number is None else f"{number:,}"
+
+
+def stylesheet() -> bytes:
+    return files(_PACKAGE).joinpath("static", STYLESHEET).read_bytes()
+
+
+def render_json(view: DataclassInstance) -> bytes:
+    return orjson.dumps(view, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+class Renderer:
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=PackageLoader(_PACKAGE),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals["page_url"] = page_url
+        self._environment.filters["number"] = number_text
+
+    def render(self, template: str, view: DataclassInstance, *, section: str, twin: str) -> str:
+        """`section` is the path to be marked in the navigation, `twin` the address of the same page as JSON."""
+        return self._environment.get_template(template).render(
+            view=view, section=section, twin=twin
+        )

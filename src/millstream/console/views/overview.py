@@ -1,0 +1,70 @@
+"""The first page: who is in the cluster, how much is in it, and whether something needs a hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from millstream.clients.admin import ClusterDescription, GroupListing, TopicDescription
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRow:
+    """`leader_count` and `replica_count` count partitions, internal topics included."""
+
+    node_id: int
+    address: str
+    rack: str | None
+    is_controller: bool
+    leader_count: int
+    replica_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewView:
+    cluster_id: str | None
+    controller_id: int
+    brokers: tuple[BrokerRow, ...]
+    topic_count: int
+    internal_topic_count: int
+    partition_count: int
+    under_replicated_count: int
+    leaderless_count: int
+    group_count: int
+    groups_by_state: dict[str, int]
+
+
+def overview_view(
+    cluster: ClusterDescription,
+    topics: Iterable[TopicDescription],
+    groups: Sequence[GroupListing],
+) -> OverviewView:
+    """`topics` with the internal ones."""
+    described = list(topics)
+    partitions = [partition for topic in described for partition in topic.partitions]
+    leaders = Counter(partition.leader for partition in partitions)
+    replicas = Counter(replica for partition in partitions for replica in partition.replicas)
+    internal_count = sum(topic.is_internal for topic in described)
+    return OverviewView(
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        brokers=tuple(
+            BrokerRow(
+                node_id=node.node_id,
+                address=str(node.address),
+                rack=node.rack,
+                is_controller=node.node_id == cluster.controller_id,
+                leader_count=leaders[node.node_id],
+                replica_count=replicas[node.node_id],
+            )
+            for node in sorted(cluster.nodes, key=lambda node: node.node_id)
+        ),
+        topic_count=len(described) - internal_count,
+        internal_topic_count=internal_count,
+        partition_count=len(partitions),
+        under_replicated_count=sum(len(each.isr) < len(each.replicas) for each in partitions),
+        leaderless_count=leaders[-1],
+        group_count=len(groups),
+        groups_by_state=dict(sorted(Counter(group.state or "unknown" for group in groups).items())),
+    )

@@ -1,0 +1,214 @@
+"""The console as users start it, over a real broker, asked over HTTP."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+from urllib.parse import quote
+
+import pytest
+
+from millstream.clients import NewTopic, OffsetAndMetadata, TopicPartition, blocking
+from millstream.model import uuid_text
+from millstream.testing.broker import Broker
+
+MARKUP = "<script>alert(1)</script>"
+GROUP = f"billing/{MARKUP}"
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> dict:
+        return json.loads(self.text)
+
+
+def get(url: str) -> Answer:
+    try:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            return Answer(response.status, dict(response.headers), response.read().decode())
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, dict(error.headers), error.read().decode())
+
+
+@contextmanager
+def running_console(bootstrap_servers: str, *options: str) -> Iterator[str]:
+    """Yields its address without the last slash; a clean end on SIGTERM is part of every test."""
+    command = [sys.executable, "-m", "millstream.cli.main", "console", "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--bootstrap-servers", bootstrap_servers, *options],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("millstream console url=http://127.0.0.1:")
+        yield line.split("url=")[1].split()[0].rstrip("/")
+        process.terminate()
+        assert process.wait(timeout=20) == 0
+    finally:
+        process.kill()
+        process.wait(timeout=20)
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker(in_process=False) as broker:
+        fill(broker.bootstrap_servers)
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def console(broker: Broker) -> Iterator[str]:
+    with running_console(broker.bootstrap_servers) as url:
+        yield url
+
+
+def fill(bootstrap_servers: str) -> None:
+    with blocking.Admin(bootstrap_servers=bootstrap_servers) as admin:
+        admin.create_topics(
+            [
+                NewTopic("hostile", 1, configs={"retention.ms": "604800000"}),
+                NewTopic("flights", 3),
+                *(NewTopic(f"many-{number:02d}", 1) for number in range(60)),
+            ]
+        ).raise_errors()
+        with blocking.Producer(bootstrap_servers=bootstrap_servers) as producer:
+            headers = [(MARKUP, MARKUP.encode())]
+            producer.send("hostile", MARKUP.encode(), key=MARKUP.encode(), headers=headers)
+            producer.send("hostile", b"\x00\xff" * 1000)
+            producer.send("hostile", None, key=b"gone")
+            for number in range(25):
+                producer.send("flights", f"flight {number}".encode(), partition=1)
+            producer.flush()
+        committed = {TopicPartition("flights", 1): OffsetAndMetadata(10)}
+        admin.alter_offsets(GROUP, committed).raise_errors()
+
+
+def test_the_overview_names_the_cluster_and_counts(broker: Broker, console: str) -> None:
+    view = get(f"{console}/overview.json").json
+    assert view["cluster_id"] == broker.cluster_id
+    assert [each["address"] for each in view["brokers"]] == [broker.bootstrap_servers]
+    assert view["brokers"][0]["is_controller"] is True
+    assert (view["topic_count"], view["group_count"]) == (62, 1)
+    assert broker.cluster_id in get(f"{console}/").text
+
+
+def test_topics_come_fifty_at_a_time_with_what_they_hold(console: str) -> None:
+    first = get(f"{console}/topics.json").json
+    assert (len(first["topics"]), first["page"]["page_count"]) == (50, 2)
+    topics = {topic["name"]: topic for topic in first["topics"]}
+    assert (topics["flights"]["partition_count"], topics["flights"]["record_count"]) == (3, 25)
+    assert [
+        (config["name"], config["value"], config["source"])
+        for config in topics["hostile"]["changed_configs"]
+    ] == [("retention.ms", "604800000", "topic")]
+    filtered = get(f"{console}/topics.json?filter=LIGHT").json
+    assert [topic["name"] for topic in filtered["topics"]] == ["flights"]
+
+
+def test_one_topic_shows_partitions_configs_and_its_latest_records(console: str) -> None:
+    view = get(f"{console}/topic.json?name=flights").json
+    assert [row["offsets"]["end"] for row in view["partitions"]] == [0, 25, 0]
+    assert view["configs"][-1]["source"] == "default"
+    assert view["records"]["partition"] == 1, "the first partition with records"
+    assert [record["offset"] for record in view["records"]["records"]] == list(range(24, 4, -1))
+    assert view["records"]["records"][0]["value"]["text"] == "flight 24"
+    empty = get(f"{console}/topic.json?name=flights&partition=2").json
+    assert empty["records"] == {"partition": 2, "records": [], "error": None}
+
+
+def test_hostile_records_are_text_and_hex_and_never_markup(console: str) -> None:
+    page = get(f"{console}/topic?name=hostile")
+    assert page.status == 200
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "<script" not in page.text
+    assert page.text.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 4, "key, value, header"
+    assert "00 ff 00 ff" in page.text
+    records = get(f"{console}/topic.json?name=hostile").json["records"]["records"]
+    assert records[0]["value"] is None
+    assert (records[1]["value"]["encoding"], records[1]["value"]["size_bytes"]) == ("hex", 2000)
+    assert records[2]["headers"][0]["name"]["text"] == MARKUP
+
+
+def test_groups_show_their_lag(console: str) -> None:
+    groups = get(f"{console}/groups.json").json["groups"]
+    assert [(group["group_id"], group["state"], group["total_lag"]) for group in groups] == [
+        (GROUP, "Empty", 15)
+    ]
+    page = get(f"{console}/group?id={quote(GROUP, safe='')}")
+    assert page.status == 200
+    assert "<script" not in page.text
+    partitions = get(f"{console}/group.json?id={quote(GROUP, safe='')}").json["partitions"]
+    assert [
+        (row["topic"], row["partition"], row["committed_offset"], row["end_offset"], row["lag"])
+        for row in partitions
+    ] == [("flights", 1, 10, 25, 15)]
+
+
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [
+        ("/topic?name=nosuch", "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("/topic?name=flights&partition=3", "UNKNOWN_TOPIC_OR_PARTITION"),
+        ("/topic?name=%00%3Cscript%3E", "INVALID_TOPIC_EXCEPTION"),
+        ("/group?id=nosuch", "GROUP_ID_NOT_FOUND"),
+    ],
+)
+def test_what_is_not_there_is_404(console: str, address: str, error: str) -> None:
+    page = get(f"{console}{address}")
+    assert page.status == 404
+    assert error in page.text
+    assert "<script" not in page.text
+
+
+def test_a_name_beyond_the_protocol_is_404(console: str) -> None:
+    assert get(f"{console}/topic?name={'a' * 40_000}").status == 404
+
+
+def test_a_console_without_a_broker_answers_503_and_recovers() -> None:
+    with (
+        Broker(in_process=False) as broker,
+        running_console(broker.bootstrap_servers, "--timeout-ms", "1000") as url,
+    ):
+        assert get(f"{url}/").status == 200
+        broker.kill()
+        for address in ("/", "/topics", "/topic?name=x", "/groups", "/group?id=x"):
+            page = get(f"{url}{address}")
+            assert page.status == 503, address
+            assert "The cluster cannot be reached" in page.text
+        assert get(f"{url}/console.css").status == 200
+        broker.restart()
+        assert any(get(f"{url}/").status == 200 for _ in range(10)), "each waits a second at most"
+
+
+def test_a_topic_made_anew_is_shown_as_it_is_now(broker: Broker, console: str) -> None:
+    """What the console's clients remember of the old topic must not show through."""
+    with (
+        blocking.Admin(bootstrap_servers=broker.bootstrap_servers) as admin,
+        blocking.Producer(bootstrap_servers=broker.bootstrap_servers) as producer,
+    ):
+        for content in (b"old", b"new"):
+            admin.create_topics([NewTopic("again", 1)]).raise_errors()
+            producer.send("again", content)
+            producer.flush()
+            view = get(f"{console}/topic.json?name=again").json
+            assert [each["value"]["text"] for each in view["records"]["records"]] == [
+                content.decode()
+            ]
+            described = admin.describe_topics(["again"]).result("again")
+            assert view["topic_id"] == uuid_text(described.topic_id)
+            admin.delete_topics(["again"]).raise_errors()
+            assert get(f"{console}/topic?name=again").status == 404

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from millstream.cli.main import main
+from millstream.console import command
+
+
+def test_a_missing_extra_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "find_spec", lambda name: None if name == "jinja2" else object())
+    result = CliRunner().invoke(main, ["console"])
+    assert result.exit_code == 2
+    assert (
+        result.stderr
+        == "millstream console: jinja2 not installed: pip install 'millstream[console]'\n"
+    )
+
+
+def test_a_port_in_use_is_one_sentence() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(main, ["console", "--port", str(port)])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(
+        f"millstream console: cannot listen on 127.0.0.1 port {port}: Address already in use"
+    )
+    assert result.stderr.count("\n") == 1
+
+
+def test_addresses_that_cannot_be_read_are_one_sentence() -> None:
+    result = CliRunner().invoke(main, ["console", "-b", "kafka:no", "--port", "0"])
+    assert result.exit_code == 2
+    assert result.stderr == "millstream console: bootstrap_servers: 'kafka:no' is not host:port\n"
+
+
+def test_help_does_not_load_the_web_framework() -> None:
+    code = (
+        "import sys; from millstream.console import command;"
+        "print([name for name in ('starlette', 'uvicorn', 'jinja2', 'pyarrow') if name in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"

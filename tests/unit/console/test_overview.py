@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from millstream.clients.admin import ClusterDescription, GroupListing, TopicDescription
+from millstream.clients.core.addresses import Address
+from millstream.clients.core.cluster_metadata import BrokerNode, PartitionMetadata
+from millstream.console.views.overview import BrokerRow, overview_view
+from millstream.model import ZERO_UUID
+
+CLUSTER = ClusterDescription(
+    "cluster-1",
+    2,
+    [BrokerNode(2, Address("::1", 9093), "east"), BrokerNode(1, Address("kafka", 9092))],
+)
+
+
+def partition(number: int, leader: int, isr: tuple[int, ...]) -> PartitionMetadata:
+    return PartitionMetadata(number, leader, 0, (1, 2), isr)
+
+
+def topic(name: str, *partitions: PartitionMetadata, internal: bool = False) -> TopicDescription:
+    return TopicDescription(name, ZERO_UUID, internal, list(partitions))
+
+
+def test_brokers_are_sorted_and_know_what_they_lead() -> None:
+    topics = [topic("a", partition(0, 1, (1, 2)), partition(1, 1, (1, 2)))]
+    assert overview_view(CLUSTER, topics, []).brokers == (
+        BrokerRow(1, "kafka:9092", None, is_controller=False, leader_count=2, replica_count=2),
+        BrokerRow(2, "[::1]:9093", "east", is_controller=True, leader_count=0, replica_count=2),
+    )
+
+
+def test_internal_topics_are_counted_apart() -> None:
+    topics = [
+        topic("a", partition(0, 1, (1, 2))),
+        topic("__x", partition(0, 1, (1, 2)), internal=True),
+    ]
+    view = overview_view(CLUSTER, topics, [])
+    assert (view.topic_count, view.internal_topic_count, view.partition_count) == (1, 1, 2)
+
+
+def test_partitions_that_need_a_hand_are_counted() -> None:
+    topics = [topic("a", partition(0, 1, (1,)), partition(1, -1, ()), partition(2, 2, (1, 2)))]
+    view = overview_view(CLUSTER, topics, [])
+    assert (view.under_replicated_count, view.leaderless_count) == (2, 1)
+
+
+def test_groups_are_counted_by_state() -> None:
+    groups = [
+        GroupListing("a", "consumer", "Stable", "classic"),
+        GroupListing("b", "consumer", "Empty", "classic"),
+        GroupListing("c", "consumer", "Stable", "consumer"),
+        GroupListing("d", "consumer", "", ""),
+    ]
+    view = overview_view(CLUSTER, [], groups)
+    assert view.group_count == 4
+    assert view.groups_by_state == {"Empty": 1, "Stable": 2, "unknown": 1}
