@@ -22,7 +22,14 @@ from millstream.clients.admin import (
     TopicDescription,
 )
 from millstream.console.together import together
-from millstream.console.views.groups import GroupsView, GroupView, group_view, groups_view
+from millstream.console.views.groups import (
+    GroupsView,
+    GroupView,
+    group_view,
+    groups_view,
+    is_there,
+    listed_group,
+)
 from millstream.console.views.lag import Committed
 from millstream.console.views.offsets import (
     UNKNOWN_RANGE,
@@ -36,7 +43,6 @@ from millstream.console.views.records import RecordRow, RecordsView, record_rows
 from millstream.console.views.topic import TopicView, topic_view
 from millstream.console.views.topics import TopicsView, topics_view
 from millstream.errors import (
-    GroupIdNotFound,
     KafkaError,
     RequestTimedOut,
     UnknownTopicOrPartition,
@@ -48,8 +54,6 @@ DEFAULT_TIMEOUT_MS: Final = 5_000
 
 _CLIENT_ID = "millstream-console"
 _FETCH_BYTES = 1024 * 1024
-_DEAD = "Dead"
-"""How brokers before Kafka 4 describe a group that does not exist."""
 
 
 class ClusterReader:
@@ -123,12 +127,16 @@ class ClusterReader:
     async def group(self, group_id: str) -> GroupView:
         """Raises GroupIdNotFound."""
         async with self._page_deadline():
-            group = (await self._admin.describe_groups([group_id])).result(group_id)
-            if group.state == _DEAD and not group.members:
-                raise GroupIdNotFound(f"{group_id}: {GroupIdNotFound.sentence}")
+            descriptions = await self._admin.describe_groups([group_id])
+            members_error = None
+            if is_there(descriptions[group_id]):
+                group = descriptions.result(group_id)
+            else:
+                group = listed_group(group_id, await self._admin.list_groups())
+                members_error = str(descriptions[group_id])
             committed = await self._admin.committed_offsets(group_id)
             ends = await self._ends([group], [committed])
-        return group_view(group, committed, ends)
+        return group_view(group, committed, ends, members_error)
 
     @contextlib.asynccontextmanager
     async def _page_deadline(self) -> AsyncIterator[None]:

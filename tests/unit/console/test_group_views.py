@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from millstream.clients import OffsetAndMetadata, OffsetAndTimestamp
 from millstream.clients.admin import (
     GroupDescription,
@@ -7,10 +9,16 @@ from millstream.clients.admin import (
     GroupMemberDescription,
     Results,
 )
-from millstream.console.views.groups import GroupRow, group_view, groups_view
+from millstream.console.views.groups import (
+    GroupRow,
+    group_view,
+    groups_view,
+    is_there,
+    listed_group,
+)
 from millstream.console.views.lag import LagRow, known_lag, lag_rows
 from millstream.console.views.paging import Page
-from millstream.errors import CoordinatorNotAvailable, UnknownTopicOrPartition
+from millstream.errors import CoordinatorNotAvailable, GroupIdNotFound, UnknownTopicOrPartition
 from millstream.model import TopicPartition
 
 ZERO, ONE, TWO = (TopicPartition("flights", number) for number in range(3))
@@ -72,3 +80,25 @@ def test_a_group_that_cannot_be_described_keeps_its_place_in_the_list() -> None:
     assert view.groups == (
         GroupRow("delays", "Stable", "classic", None, ("flights",), 3, (row,), "not now"),
     )
+
+
+def test_a_group_is_there_unless_its_coordinator_denies_it() -> None:
+    """DescribeGroups 6+ (KIP-1043) answers GROUP_ID_NOT_FOUND, earlier versions a dead group without members."""
+    assert is_there(GROUP)
+    assert is_there(CoordinatorNotAvailable())
+    assert not is_there(GroupIdNotFound())
+    assert not is_there(GROUP._replace(state="Dead", members=[]))
+
+
+def test_a_group_of_another_protocol_is_shown_as_the_list_has_it() -> None:
+    """KIP-848 groups are listed, and DescribeGroups does not know them."""
+    listing = GroupListing("new", "consumer", "Stable", "consumer")
+    group = listed_group("new", [listing])
+    assert group == GroupDescription("new", "Stable", "consumer", "", [])
+    view = group_view(group, {ZERO: OffsetAndMetadata(7)}, ENDS, "new: not a classic group")
+    assert (view.total_lag, view.members_error) == (3, "new: not a classic group")
+
+
+def test_a_group_that_nobody_lists_is_not_found() -> None:
+    with pytest.raises(GroupIdNotFound, match="nosuch: The group does not exist"):
+        listed_group("nosuch", [])

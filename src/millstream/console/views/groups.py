@@ -14,7 +14,9 @@ from millstream.clients.admin import (
 from millstream.console.views.lag import Committed, LagRow, known_lag, lag_rows
 from millstream.console.views.offsets import Offsets
 from millstream.console.views.paging import Page
-from millstream.errors import KafkaError
+from millstream.errors import GroupIdNotFound, KafkaError
+
+_DEAD = "Dead"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
+    """With a `members_error` nobody knows who reads what: the group is of a type that DescribeGroups does not cover."""
+
     group_id: str
     state: str
     protocol_type: str
@@ -55,6 +59,22 @@ class GroupView:
     total_lag: int | None
     members: tuple[MemberRow, ...]
     partitions: tuple[LagRow, ...]
+    members_error: str | None = None
+
+
+def is_there(group: GroupDescription | KafkaError) -> bool:
+    """Whether the coordinator knows the group as a classic one. Brokers before Kafka 4 call any other id dead."""
+    if isinstance(group, GroupIdNotFound):
+        return False
+    return isinstance(group, KafkaError) or group.state != _DEAD or bool(group.members)
+
+
+def listed_group(group_id: str, listings: Iterable[GroupListing]) -> GroupDescription:
+    """What the list says of a group that `is_there` denies (KIP-848, KIP-932). Raises GroupIdNotFound."""
+    for listing in listings:
+        if listing.group_id == group_id:
+            return GroupDescription(group_id, listing.state, listing.protocol_type, "", [])
+    raise GroupIdNotFound(f"{group_id}: {GroupIdNotFound.sentence}")
 
 
 def groups_view(
@@ -73,7 +93,9 @@ def groups_view(
     )
 
 
-def group_view(group: GroupDescription, committed: Committed, ends: Offsets) -> GroupView:
+def group_view(
+    group: GroupDescription, committed: Committed, ends: Offsets, members_error: str | None = None
+) -> GroupView:
     partitions = lag_rows(group.members, committed, ends)
     return GroupView(
         group_id=group.group_id,
@@ -83,6 +105,7 @@ def group_view(group: GroupDescription, committed: Committed, ends: Offsets) -> 
         total_lag=known_lag(partitions),
         members=tuple(_member(member) for member in group.members),
         partitions=partitions,
+        members_error=members_error,
     )
 
 
