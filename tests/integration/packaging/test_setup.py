@@ -144,9 +144,19 @@ def test_java_8_is_no_java_17(machine: Machine) -> None:
 
 
 def test_the_java_that_counts_is_the_one_that_spark_starts(machine: Machine) -> None:
+    machine.become_root_with_apt()
     status, said = machine.setup(JAVA_HOME="/nowhere")
     assert status == 1
-    assert "correct JAVA_HOME=/nowhere" in said
+    assert said.startswith("set-up: JAVA_HOME=/nowhere has no Java 17 or newer")
+    assert machine.log("apt.log") == []
+
+
+def test_a_chosen_python_that_is_too_old_is_not_replaced(machine: Machine) -> None:
+    machine.become_root_with_apt()
+    status, said = machine.setup(PYTHON="python3", UNSUPPORTED="1")
+    assert status == 1
+    assert said.startswith("set-up: PYTHON=python3 is no Python 3.11 or newer")
+    assert machine.log("apt.log") == []
 
 
 def test_without_a_new_python_one_sentence_says_what_to_install(machine: Machine) -> None:
