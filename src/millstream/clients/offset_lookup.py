@@ -82,6 +82,9 @@ async def _ask_leaders(
 ) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
     results: dict[TopicPartition, OffsetAndTimestamp | KafkaError] = {}
     by_leader: dict[int, dict[TopicPartition, int]] = {}
+    cluster.use_topics(
+        *{partition.topic for partition in timestamps}
+    )  # one refresh for all of them
     for topic_partition, timestamp in timestamps.items():
         try:
             await cluster.topic(topic_partition.topic, deadline_ms)
