@@ -47,6 +47,9 @@ class EncodeError(ProtocolError):
     """A value that this version of the message cannot carry."""
 
 
+DETAIL_CHARACTERS_MAX: Final = 2_000
+
+
 class KafkaError(MillstreamError):
     """An error of Kafka's protocol. `str()` gives the sentence of the code, or a more exact one."""
 
@@ -56,8 +59,9 @@ class KafkaError(MillstreamError):
     retriable: ClassVar[bool] = False
 
     def __init__(self, detail: str | None = None) -> None:
-        super().__init__(detail or self.sentence)
-        self.detail = detail
+        """A detail may quote names that a client chose; it is cut so that it always fits into an answer."""
+        self.detail = detail[:DETAIL_CHARACTERS_MAX] if detail else detail
+        super().__init__(self.detail or self.sentence)
 
 
 class RetriableError(KafkaError):

@@ -4,8 +4,9 @@ import pytest
 
 from millstream.broker.error_responses import NoAnswer, error_response
 from millstream.broker.registry import HANDLERS
-from millstream.errors import ClusterAuthorizationFailed
+from millstream.errors import ClusterAuthorizationFailed, InvalidTopic
 from millstream.protocol.api import ApiKey, request_class
+from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.protocol.generated.fetch import (
     FetchPartition,
     FetchRequest,
@@ -60,6 +61,13 @@ def test_an_api_without_one_has_it_in_every_item() -> None:
         (3, 31, -1),
         (4, 31, -1),
     ]
+
+
+def test_an_error_that_quotes_a_name_of_any_length_fits_into_its_answer() -> None:
+    name = "x" * 32_767
+    asked = CreateTopicsRequest(topics=[CreatableTopic(name=name)])
+    answer = error_response(ApiKey.CREATE_TOPICS, 4, asked, InvalidTopic(f"{name} is no name"))
+    answer.encode(bytearray(), 4)
 
 
 def test_a_produce_that_wants_no_answer_gets_none() -> None:
