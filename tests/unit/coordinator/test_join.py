@@ -11,6 +11,7 @@ from millstream.coordinator.group.state import GroupState
 from millstream.errors import (
     InconsistentGroupProtocol,
     InvalidGroupId,
+    InvalidRequest,
     InvalidSessionTimeout,
     RebalanceInProgress,
     UnknownMemberId,
@@ -35,6 +36,12 @@ def test_from_version_4_on_a_member_learns_its_id_before_it_joins(group: SimGrou
     assert (first.generation_id, first.protocol_name, first.leader) == (-1, None, "")
     second = group.answer(group.join(first.member_id, version=4))
     assert (second.error_code, second.member_id, second.generation_id) == (0, first.member_id, 1)
+
+
+def test_a_client_id_too_long_for_a_member_id_is_refused(group: SimGroup) -> None:
+    assert group.answer(group.join(version=4, client_id="c" * 32_730)).error_code == 79
+    with pytest.raises(InvalidRequest, match="at most 32730 bytes"):
+        group.answer(group.join(version=4, client_id="c" * 32_731))
 
 
 def test_before_version_4_a_member_joins_at_once(group: SimGroup) -> None:

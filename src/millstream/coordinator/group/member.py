@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from millstream.coordinator.result import Token
+from millstream.errors import InvalidRequest
 from millstream.runtime import Random
+
+_PREFIX_BYTES_MAX: Final = 32_767 - 37
+"""A string of the protocol, without a dash and a uuid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,14 @@ class Member:
 
 
 def new_member_id(random: Random, prefix: str) -> str:
-    """`prefix` (client id, or instance id of a static member), a dash and a random version-4 uuid."""
+    """`prefix` (client id, or instance id of a static member), a dash and a random version-4 uuid.
+
+    Raises InvalidRequest when that is longer than a member id can be.
+    """
+    if len(prefix.encode()) > _PREFIX_BYTES_MAX:
+        raise InvalidRequest(
+            f"client id or group.instance.id is too long for a member id: use at most {_PREFIX_BYTES_MAX} bytes"
+        )
     raw = bytearray(random.randbytes(16))
     raw[6] = raw[6] & 0x0F | 0x40
     raw[8] = raw[8] & 0x3F | 0x80
