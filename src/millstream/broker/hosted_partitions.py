@@ -109,6 +109,11 @@ class HostedPartitions:
         except MillstreamError as error:
             _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
             return None
+        if log.removed_bytes:
+            _LOGGER.warning(
+                "%s: recovery cut %d bytes that are no valid batch; the log ends at offset %d",
+                name, log.removed_bytes, log.log_end_offset,
+            )  # fmt: skip
         saved = self._directory.saved_high_watermarks.pop(name, 0)
         hosted = Partition(log, topic.topic_id, self._node_id, saved, self._on_progress)
         self._hosted[name] = hosted

@@ -133,6 +133,11 @@ class PartitionLog:
         return tuple(self._state.segments)
 
     @property
+    def removed_bytes(self) -> int:
+        """What recovery cut off when the log was opened: bytes that were no valid batch."""
+        return self._state.removed_bytes
+
+    @property
     def failure(self) -> str | None:
         """Why the log refuses everything; None while it is usable."""
         return self._failure

@@ -121,6 +121,22 @@ def test_a_directory_that_no_metadata_knows_is_moved_aside_and_kept(broker: Brok
     assert (moved[0] / f"{0:020}.log").exists()
 
 
+def test_what_recovery_cuts_off_is_told_to_the_operator(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Broker(data=tmp_path / "data") as broker:
+        with RawClient(broker.bootstrap_servers) as client:
+            client.create_topic("torn")
+            client.produce("torn", batch_of(b"whole"))
+        broker.kill()
+        with (broker.data / "torn-0" / f"{0:020}.log").open("ab") as log:
+            log.write(b"half a batch")
+        broker.start()
+        with RawClient(broker.bootstrap_servers) as client:
+            assert values_of(client, "torn") == [b"whole"]
+    assert "torn-0: recovery cut 12 bytes" in caplog.text
+
+
 def test_every_acknowledged_record_survives_repeated_crashes(tmp_path: Path) -> None:
     acknowledged = 0
     with Broker(in_process=False, data=tmp_path / "data") as broker:

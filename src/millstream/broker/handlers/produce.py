@@ -14,6 +14,7 @@ TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as by Kafka (CVE-2018-17196).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -32,6 +33,7 @@ from millstream.errors import (
     InvalidTopic,
     InvalidTxnState,
     KafkaError,
+    KafkaStorageError,
     NotEnoughReplicasAfterAppend,
     OutOfOrderSequenceNumber,
     RequestTimedOut,
@@ -57,6 +59,8 @@ from millstream.protocol.generated.produce import (
 from millstream.records.batch import BATCH_HEADER_BYTES, read_header
 from millstream.records.compression import Codec
 from millstream.replication.partition import ACKS_ALL, Partition
+
+_LOGGER = logging.getLogger(__name__)
 
 API = ApiSpec(ApiKey.PRODUCE, versions=range(3, 14))
 
@@ -147,6 +151,8 @@ def _produce_partition(
     try:
         appended = partition.append(records, context.now, acks=request.acks)
     except KafkaError as error:
+        if isinstance(error, KafkaStorageError):
+            _LOGGER.warning("records of client %r are refused: %s", context.client_id, error)
         response = _refused(topic, data.index, error, context)
         if isinstance(error, _TELLS_LOG_START):
             response.log_start_offset = partition.log_start_offset

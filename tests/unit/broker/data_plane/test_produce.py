@@ -227,10 +227,11 @@ async def test_internal_topics_are_for_the_broker_and_the_admin_client(plane):
     assert told.error_code == 0
 
 
-async def test_a_full_disk_is_a_clear_error_and_the_next_produce_works(plane):
+async def test_a_full_disk_is_a_clear_error_and_the_next_produce_works(plane, caplog):
     plane.disk.space_bytes = 10
     (told,) = await answer(plane, request((0, plane.batch(b"a"))))
     assert told.error_code == KafkaStorageError.code
+    assert "free some space" in caplog.text
     assert "free some space" in told.error_message
     plane.disk.space_bytes = None
     (told,) = await answer(plane, request((0, plane.batch(b"a"))))
