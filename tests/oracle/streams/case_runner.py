@@ -60,6 +60,8 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
     if "ensure.explicit.internal.resource.naming" in config:
         explicit = config.pop("ensure.explicit.internal.resource.naming")
         builder["explicit_names"] = explicit == "true"
+    if "topology.optimization" in config:
+        builder["optimization"] = config.pop("topology.optimization")
     fields = {
         "default_key": serde(config.pop("default.key.serde")),
         "default_value": serde(config.pop("default.value.serde")),

@@ -13,6 +13,7 @@ from millstream.streams.dsl.global_tables import (
 )
 from millstream.streams.dsl.graph import SourceGraphNode, StreamGraph, TableSourceGraphNode
 from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.optimization import optimizations, optimize
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import SourceDefinition
@@ -33,13 +34,19 @@ class StreamsBuilder:
 
     Serdes that are not given are the application's default serdes. `store_type` is where stores live
     that do not say so themselves. `explicit_names` refuses generated names of topics and stores.
+    `optimization` is the setting `topology.optimization`: `none`, `all`, or names with commas between.
     """
 
     def __init__(
-        self, *, store_type: StoreType = StoreType.ROCKSDB, explicit_names: bool = False
+        self,
+        *,
+        store_type: StoreType = StoreType.ROCKSDB,
+        explicit_names: bool = False,
+        optimization: str = "none",
     ) -> None:
         self._graph = StreamGraph(store_type)
         self._explicit_names = explicit_names
+        self._optimizations = optimizations(optimization)
 
     def stream(
         self,
@@ -131,6 +138,8 @@ class StreamsBuilder:
     def build(self) -> Topology:
         """The topology of all calls so far."""
         writer = TopologyBuilder()
+        self._graph.merge_equal_sources()
+        optimize(self._graph, self._optimizations)
         self._graph.write(writer)
         self._graph.reset()
         topology = writer.build()

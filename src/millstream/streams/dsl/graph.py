@@ -31,6 +31,9 @@ class GraphNode:
     """A left or outer join, which wants records with null keys (S8)."""
     window_grace_ms: int | None = None
     """How long after its end a window of this aggregation stays open; None elsewhere."""
+    changes_key: bool = False
+    changes_value: bool = False
+    merges_streams: bool = False
 
     def write(self, topology: TopologyBuilder) -> None:
         """Add what this node stands for."""
@@ -54,6 +57,8 @@ class TableSourceGraphNode(SourceGraphNode):
 
     operator: Callable[[], OperatorSpec] | None = None
     stores: Callable[[], tuple[StoreSpec, ...]] = tuple
+    reuses_topic: bool = False
+    """The source topic is the changelog of the store."""
 
     def write(self, topology: TopologyBuilder) -> None:
         assert self.source is not None, "a table source is built with its source"
@@ -61,7 +66,11 @@ class TableSourceGraphNode(SourceGraphNode):
         topology.add_source(self.source)
         topology.add_processor(ProcessorNode(self.name, self.operator(), (self.source.name,)))
         for store in self.stores():
-            topology.add_store(store, (self.name,))
+            if self.reuses_topic:
+                topology.add_store(replace(store, logging=False), (self.name,))
+                topology.reuse_as_changelog(store.name, self.source.topics[0])
+            else:
+                topology.add_store(store, (self.name,))
 
 
 @dataclass(eq=False, slots=True)
@@ -102,6 +111,8 @@ class RepartitionGraphNode(GraphNode):
     source: SourceNode | None = None
     partitions: int | None = None
     keep_null_keys: bool = False
+    mergeable: bool = True
+    """Made by the library for one operator, so that several of them may become one."""
 
     def write(self, topology: TopologyBuilder) -> None:
         assert self.sink is not None, "a repartition node is built with its sink"
@@ -124,24 +135,42 @@ class StreamGraph:
         self.store_type = store_type
         self.join_repartitions: dict[str, RepartitionGraphNode] = {}
         """Streams that were repartitioned for a join under their own name: the next join reuses that."""
-        self._root = GraphNode("root", written=True)
+        self.repartitions: dict[GraphNode, dict[RepartitionGraphNode, None]] = {}
+        """Nodes that change keys, and the repartitions below each that only they make necessary."""
+        self.merges: list[GraphNode] = []
+        self.replaced_sources: dict[str, str] = {}
+        """Sources of repartitions that were merged, and the source that took their place."""
+        self.root = GraphNode("root", written=True)
         self._next_priority = 0
 
     def add(self, node: GraphNode, *parents: GraphNode) -> None:
         """Hang a node below its parents, or below the root. Adding one again moves it to the end."""
         node.priority = self._next_priority
         self._next_priority += 1
-        for parent in parents or (self._root,):
+        for parent in parents or (self.root,):
             if node not in parent.children:
                 parent.children.append(node)
-                if parent is not self._root:
+                if parent is not self.root:
                     node.parents.append(parent)
+        self._note_repartition(node)
+
+    def _note_repartition(self, node: GraphNode) -> None:
+        if node.changes_key:
+            self.repartitions[node] = {}
+        elif isinstance(node, RepartitionGraphNode) and node.mergeable:
+            # A value changed in between would have to go through the merged topic as well.
+            cause = nearest(node, lambda each: each.changes_key or each.changes_value)
+            if cause is not None and cause is nearest(node, lambda each: each.changes_key):
+                self.repartitions[cause][node] = None
+        elif node.merges_streams:
+            self.merges.append(node)
 
     def write(self, topology: TopologyBuilder) -> None:
         """Write every node once, parents before children, in the order of their calls."""
-        self._merge_equal_sources()
         self._relax_repartitions()
-        waiting = [(node.priority, node) for node in self._root.children]
+        for old, new in self.replaced_sources.items():
+            topology.replace_source(old, new)
+        waiting = [(node.priority, node) for node in self.root.children]
         queue: list[tuple[int, int, GraphNode]] = [
             (priority, index, node) for index, (priority, node) in enumerate(waiting)
         ]
@@ -158,21 +187,21 @@ class StreamGraph:
 
     def reset(self) -> None:
         """Forget what was written, so that a second build gives the same topology."""
-        waiting = list(self._root.children)
+        waiting = list(self.root.children)
         while waiting:
             node = waiting.pop()
             node.written = False
             waiting.extend(node.children)
 
-    def _merge_equal_sources(self) -> None:
+    def merge_equal_sources(self) -> None:
         """Two sources of the same topics become one, which gets the children of both."""
         main_of: dict[str, SourceGraphNode] = {}
-        for node in list(self._root.children):
+        for node in list(self.root.children):
             if not isinstance(node, SourceGraphNode) or node.source is None:
                 continue
             for topic in node.source.topics or (f"pattern {node.source.pattern}",):
                 main = main_of.setdefault(topic, node)
-                if main is node or node not in self._root.children:
+                if main is node or node not in self.root.children:
                     continue
                 assert main.source is not None, "a source node is built with its source"
                 if main.source.topics != node.source.topics:
@@ -183,7 +212,7 @@ class StreamGraph:
                 self._merge(main, node)
 
     def _merge(self, main: SourceGraphNode, other: SourceGraphNode) -> None:
-        self._root.children.remove(other)
+        self.root.children.remove(other)
         for child in other.children:
             child.parents[child.parents.index(other)] = main
             if child not in main.children:
@@ -192,7 +221,7 @@ class StreamGraph:
 
     def _relax_repartitions(self) -> None:
         """Repartitions right above a left or outer join let null keys through."""
-        waiting, seen = list(self._root.children), set()
+        waiting, seen = list(self.root.children), set()
         while waiting:
             node = waiting.pop()
             if id(node) in seen:
@@ -201,6 +230,22 @@ class StreamGraph:
             waiting.extend(node.children)
             if node.relaxed_join:
                 _relax_above(node)
+
+
+def nearest(node: GraphNode, holds: Callable[[GraphNode], bool]) -> GraphNode | None:
+    """The node itself or one above it for which this holds.
+
+    Looks at each parent, then above it; what is found above the last parent counts. That is how Kafka
+    Streams searches, and where branches meet it decides which repartitions are merged.
+    """
+    if holds(node):
+        return node
+    found = None
+    for parent in node.parents:
+        if holds(parent):
+            return parent
+        found = nearest(parent, holds)
+    return found
 
 
 def _relax_above(join: GraphNode) -> None:

@@ -48,6 +48,7 @@ class TableGrouping:
             topic=topic,
             sink=SinkNode(sink, (), topic, self.key, self.value, changes=True),
             source=SourceNode(source, (topic,), key=self.key, value=self.value, changes=True),
+            mergeable=False,
         )
         if self.name is not None:
             self.shared = node

@@ -194,7 +194,7 @@ class KStream(Generic[K, V]):
     def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
         """Records of both streams. No order between the two is promised."""
         node_name = self._graph.names.name_or_generate(name, "KSTREAM-MERGE-")
-        node = ProcessorGraphNode(node_name, operator=ops.PassThrough)
+        node = ProcessorGraphNode(node_name, operator=ops.PassThrough, merges_streams=True)
         self._graph.add(node, self._node, other._node)
         return KStream(
             self._graph,
@@ -244,6 +244,7 @@ class KStream(Generic[K, V]):
         sink = SinkNode("", (), "", key or self.key, value or self.value, partitioner)
         node = repartition_node(names, prefix, sink)
         node.partitions = partitions
+        node.mergeable = False
         self._graph.add(node, self._node)
         return KStream(
             self._graph, node, key=sink.key, value=sink.value, sources=frozenset({node.name})
@@ -414,7 +415,10 @@ class KStream(Generic[K, V]):
 
     def _add(self, name: str | None, prefix: str, spec: ops.OperatorSpec) -> GraphNode:
         node = ProcessorGraphNode(
-            self._graph.names.name_or_generate(name, prefix), operator=lambda: spec
+            self._graph.names.name_or_generate(name, prefix),
+            operator=lambda: spec,
+            changes_key=isinstance(spec, ops.Map | ops.FlatMap | ops.SelectKey),
+            changes_value=isinstance(spec, ops.MapValues | ops.FlatMapValues),
         )
         self._graph.add(node, self._node)
         return node

@@ -89,8 +89,24 @@ class StreamJoinGraphNode(GraphNode):
     """(name, parent, operator) of the left and the right side."""
     unmatched: StoreSpec | None = None
     copartitioned: frozenset[str] = frozenset()
+    one_store: bool = False
+
+    @property
+    def is_self_join(self) -> bool:
+        """Whether both sides are the same stream, and each still keeps its records."""
+        return len(self.parents) == 2 and self.parents[0].parents == self.parents[1].parents
+
+    def use_one_store(self) -> None:
+        """Join a stream with itself from the left side's store; the right side is gone."""
+        left = self.parents[0]
+        assert isinstance(left, ProcessorGraphNode), "the windowed left side"
+        left.operator = ops.PassThrough  # the join keeps a record itself, after it was joined
+        self.one_store = True
 
     def write(self, topology: TopologyBuilder) -> None:
+        if self.one_store:
+            self._write_self_join(topology)
+            return
         for name, parent, spec in self.sides:
             topology.add_processor(ProcessorNode(name, spec, (parent,)))
         names = tuple(name for name, _, _ in self.sides)
@@ -99,6 +115,15 @@ class StreamJoinGraphNode(GraphNode):
             topology.connect(name, (spec.other_store,))
         if self.unmatched is not None:
             topology.add_store(self.unmatched, names)
+        topology.copartition(self.copartitioned)
+
+    def _write_self_join(self, topology: TopologyBuilder) -> None:
+        (_, parent, left), (_, _, right) = self.sides
+        join = ops.SelfJoin(
+            right.other_store, left.joiner, left.with_key, left.before_ms, left.after_ms
+        )
+        topology.add_processor(ProcessorNode(self.name, join, (parent,)))
+        topology.connect(self.name, (join.store,))
         topology.copartition(self.copartitioned)
 
 

@@ -29,6 +29,7 @@ class TopologyBuilder:
         self._internal_topics: dict[str, int | None] = {}
         self._changelog_topics: dict[str, str] = {}
         self._copartitioned: list[frozenset[str]] = []
+        self._replaced_sources: dict[str, str] = {}
 
     def add_source(self, source: SourceNode) -> None:
         """Add a source of topics or of a pattern; no other source may read the same topics."""
@@ -119,7 +120,12 @@ class TopologyBuilder:
 
     def copartition(self, sources: Iterable[str]) -> None:
         """Sources whose topics must have equal numbers of partitions."""
-        self._copartitioned.append(frozenset(sources))
+        replaced = self._replaced_sources
+        self._copartitioned.append(frozenset(replaced.get(name, name) for name in sources))
+
+    def replace_source(self, old: str, new: str) -> None:
+        """From now on `new` is meant where a co-partitioned source is called `old`."""
+        self._replaced_sources[old] = new
 
     def build(self) -> Topology:
         """The topology made so far, frozen."""

@@ -318,6 +318,21 @@ class JoinWindow(OperatorSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class SelfJoin(OperatorSpec):
+    """A stream joined with itself from one store, which this operator fills.
+
+    joiner(left, right), or joiner(key, left, right) with_key; right records lie in
+    [timestamp - before, timestamp + after] of the left one.
+    """
+
+    store: str
+    joiner: UserFunction
+    with_key: bool
+    before_ms: int
+    after_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class StreamJoin(OperatorSpec):
     """One side of a stream-stream join, seen from that side.
 

@@ -130,8 +130,8 @@ class Topology:
         for sources in self.copartitioned_sources:
             topics = frozenset(
                 self.decorated(topic, application_id)
-                for name in sources
-                if isinstance(node := self.nodes[name], SourceNode)
+                for name in sources  # a source that was merged into another is gone
+                if isinstance(node := self.nodes.get(name), SourceNode)
                 for topic in node.topics
             )
             shared = [group for group in groups if not group.isdisjoint(topics)]
