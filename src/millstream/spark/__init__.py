@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from millstream.spark.source import FORMAT, register
 
 __all__ = [
-    "FORMAT",
     "DataLoss",
+    "FORMAT",
     "MicroBatchRunner",
     "PipelineFailed",
     "Progress",

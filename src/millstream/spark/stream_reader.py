@@ -64,8 +64,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plan.to_json(plan.admitted(begin, available, records_max))
 
     def partitions(
-        self, start: dict[str, Any], end: dict[str, Any]
-    ) -> Sequence[RangesPartition]:  # JSON
+        self,
+        start: dict[str, Any],  # JSON
+        end: dict[str, Any],  # JSON
+    ) -> Sequence[RangesPartition]:
         finish: Offsets = plan.from_json(end)
         begin = self._with_new_partitions(plan.from_json(start), finish)
         return split(begin, finish, copartition=self._options.copartition)

@@ -194,6 +194,7 @@ def test_a_broker_may_restart_under_a_running_query(
         broker.restart()
         put_words(application, *"ac")
         wait_until(lambda: counts(application) == {"a": 2, "b": 1, "c": 1}, runner)
+        assert runner.await_termination(0.1) is False, "it still runs"
         runner.stop()
 
 

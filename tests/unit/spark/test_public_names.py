@@ -17,10 +17,7 @@ def test_importing_the_package_does_not_import_pyspark() -> None:
 
 def test_public_names_are_sorted_and_there() -> None:
     names = millstream.spark.__all__
-    constants = [name for name in names if name.isupper()]
-    classes = [name for name in names if not name.isupper() and name[0].isupper()]
-    functions = [name for name in names if name.islower()]
-    assert names == sorted(constants) + sorted(classes) + sorted(functions)
+    assert names == sorted(names)
     assert all(getattr(millstream.spark, name) is not None for name in names)
 
 

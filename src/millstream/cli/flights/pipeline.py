@@ -18,8 +18,8 @@ from millstream.cli.flights.results import read_results
 from millstream.cli.flights.verification import Results, Verdict, compare, expected
 from millstream.clients import Producer
 from millstream.clients.admin import Admin, NewTopic
-from millstream.spark.session import SparkOptions, configure
 from millstream.spark.runner import MicroBatchRunner, Progress, RunnerOptions
+from millstream.spark.session import SparkOptions, configure
 from millstream.streams.config import StreamsConfig
 
 if TYPE_CHECKING:
@@ -122,7 +122,9 @@ def _run_on_spark(
     bootstrap_servers: str, directory: Path, flights: int, display: Display
 ) -> dict[int, int]:
     with display.step("start Apache Spark"):
-        session = configure(SparkOptions(app_name="millstream flights", stream_tasks=PARTITIONS))
+        session = configure(
+            SparkOptions(app_name="millstream flights", stream_tasks=PARTITIONS, short_lived=True)
+        )
         session.sparkContext.setLogLevel("FATAL")
     try:
         runner = MicroBatchRunner(

@@ -1,0 +1,36 @@
+"""Spark's daemon of Python workers, which has imported what tasks need before it forks the first of them.
+
+`session` names this module to Spark, which starts it as `python -m`. A worker that imports pyarrow, pandas and the kernel by
+itself needs seconds of processor time, and a query starts several at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]  # only its import matters
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyspark.sql.pandas.serializers
+import rocksdict
+from pyspark import daemon
+
+import millstream.clients.core.arrow_batches
+import millstream.records.arrow
+import millstream.spark.source
+import millstream.spark.task
+
+PRELOADED = (
+    millstream.clients.core.arrow_batches,
+    millstream.records.arrow,
+    millstream.spark.source,
+    millstream.spark.task,
+    np,
+    pa,
+    pc,
+    pd,
+    pyspark.sql.pandas.serializers,
+    rocksdict,
+)
+
+if __name__ == "__main__":
+    daemon.manager()
