@@ -15,7 +15,6 @@ _QUORUM = "more than one node: not built yet"
 _TELEMETRY = "client telemetry: announced by Kafka only where a metrics reporter takes it, and there is none here"
 
 SKIPPED: dict[ApiKey, str] = {
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: "truncation detection: not built yet; clients go without it where it is not announced",
     ApiKey.ADD_PARTITIONS_TO_TXN: _TRANSACTIONS,
     ApiKey.ADD_OFFSETS_TO_TXN: _TRANSACTIONS,
     ApiKey.END_TXN: _TRANSACTIONS,

@@ -28,6 +28,7 @@ from millstream.protocol.generated import (
     metadata,
     offset_commit,
     offset_fetch,
+    offset_for_leader_epoch,
     produce,
 )
 
@@ -185,6 +186,25 @@ def _offset_fetch(
     )
 
 
+def _offset_for_leader_epoch(
+    request: offset_for_leader_epoch.OffsetForLeaderEpochRequest, error: KafkaError
+) -> offset_for_leader_epoch.OffsetForLeaderEpochResponse:
+    return offset_for_leader_epoch.OffsetForLeaderEpochResponse(
+        topics=[
+            offset_for_leader_epoch.OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[
+                    offset_for_leader_epoch.EpochEndOffset(
+                        error_code=error.code, partition=asked.partition
+                    )
+                    for asked in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
 def _init_producer_id(
     _request: init_producer_id.InitProducerIdRequest, error: KafkaError
 ) -> init_producer_id.InitProducerIdResponse:
@@ -333,6 +353,7 @@ _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
         ApiKey.CREATE_PARTITIONS: _create_partitions,
         ApiKey.DESCRIBE_CONFIGS: _describe_configs,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
         ApiKey.INIT_PRODUCER_ID: _init_producer_id,
         ApiKey.DESCRIBE_GROUPS: _describe_groups,
         ApiKey.DELETE_GROUPS: _delete_groups,

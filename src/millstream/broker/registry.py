@@ -30,6 +30,7 @@ from millstream.broker.handlers import (
     metadata,
     offset_commit,
     offset_fetch,
+    offset_for_leader_epoch,
     produce,
     sync_group,
 )
@@ -61,6 +62,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     metadata,
     offset_commit,
     offset_fetch,
+    offset_for_leader_epoch,
     produce,
     sync_group,
 )

@@ -64,10 +64,10 @@ class LeaderEpochs:
 
     def end_offset(self, epoch: int, log_end_offset: int) -> EpochEnd:
         """Where `epoch` ended: the start of the next one, or the end of the log for the latest (OffsetForLeaderEpoch)."""
-        if epoch == self.latest_epoch and epoch >= 0:
-            return EpochEnd(epoch, log_end_offset)
-        if epoch > self.latest_epoch:
+        if epoch < 0 or epoch > self.latest_epoch:
             return UNKNOWN_EPOCH
+        if epoch == self.latest_epoch:
+            return EpochEnd(epoch, log_end_offset)
         slot = bisect_right(self._entries, epoch, key=lambda entry: entry.epoch)
         if slot == 0:
             return EpochEnd(epoch, self._entries[0].start_offset)

@@ -170,9 +170,7 @@ class Partition:
     def _divergence(self, position: FetchPosition) -> EpochEnd | None:
         if position.last_fetched_epoch == NO_EPOCH:
             return None
-        end = self.log.leader_epochs.end_offset(
-            position.last_fetched_epoch, self.log.log_end_offset
-        )
+        end = self.epoch_end(position.last_fetched_epoch)
         if end == UNKNOWN_EPOCH:
             raise OffsetOutOfRange(
                 f"{self.topic_partition} knows no leader epoch up to {position.last_fetched_epoch}"
@@ -217,6 +215,18 @@ class Partition:
     ) -> TimestampedOffset | None:
         upper_bound = self.last_stable_offset if is_read_committed else self._high_watermark
         return found if found is not None and found.offset < upper_bound else None
+
+    def epoch_end(self, epoch: int) -> EpochEnd:
+        """Where leader epoch `epoch` ended, and which one it was if that wrote nothing; UNKNOWN_EPOCH beyond the leader's.
+
+        The epochs of the log tell of those that wrote something; the leader's own begins where the log ends until it does.
+        """
+        end_offset = self.log.log_end_offset
+        known = self.log.leader_epochs
+        if known.latest_epoch < epoch <= self.leader_epoch:
+            wrote_nothing = epoch == self.leader_epoch or known.latest_epoch < 0
+            return EpochEnd(epoch if wrote_nothing else known.latest_epoch, end_offset)
+        return known.end_offset(epoch, end_offset)
 
     # --- upkeep
 

@@ -121,6 +121,18 @@ def test_a_group_of_two_rebalances_commits_and_resumes_after_a_restart(
     resumed.close()
 
 
+def test_a_consumer_that_stays_reads_on_after_a_restart(broker: Broker, topic: str) -> None:
+    """The restart changes the leader epoch; kafka-python then waits for OffsetForLeaderEpoch."""
+    send(broker, topic, ["before"])
+    reader = consumer(broker)
+    reader.assign([TopicPartition(topic, 0)])
+    assert read(reader, 1) == [(0, "before")]
+    broker.restart()
+    send(broker, topic, ["after"])
+    assert read(reader, 1) == [(0, "after")]
+    reader.close()
+
+
 def wait_for_assignments(members: list[KafkaConsumer]) -> list[list[int]]:
     deadline = time.monotonic() + LIMIT_S
     while True:

@@ -1,0 +1,49 @@
+"""OffsetForLeaderEpoch: where a leader epoch ended, so that a consumer notices records that a new leader does not have.
+
+Versions 2-4. Consumers ask whenever a partition's leader epoch has changed, which every restart of its leader does, and some
+(kafka-python) read nothing until they are answered. An epoch that is newer than the leader's answers -1 for both.
+Errors per partition: FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION.
+Not supported: asking as a replica; everybody is answered as a consumer.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+API = ApiSpec(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=range(2, 5))
+
+
+def handle(
+    request: OffsetForLeaderEpochRequest, context: RequestContext
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[_answer(topic.topic, asked, context) for asked in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _answer(topic: str, asked: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
+    try:
+        partition = context.node.partitions.get(topic, asked.partition)
+        partition.check_leader(asked.current_leader_epoch)
+        end = partition.epoch_end(asked.leader_epoch)
+    except KafkaError as error:
+        return EpochEndOffset(error_code=error.code, partition=asked.partition)
+    return EpochEndOffset(
+        partition=asked.partition, leader_epoch=end.epoch, end_offset=end.end_offset
+    )
