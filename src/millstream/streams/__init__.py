@@ -17,7 +17,13 @@ from millstream.streams.dsl import (
 from millstream.streams.dsl.stream_stream_join import JoinWindows, StreamJoined
 from millstream.streams.dsl.suppressed import Suppressed
 from millstream.streams.dsl.windowed import EmitStrategy
-from millstream.streams.options import Materialized, OffsetReset, RecordContext, StoreType
+from millstream.streams.options import (
+    Materialized,
+    OffsetReset,
+    RecordContext,
+    StoreSupplier,
+    StoreType,
+)
 from millstream.streams.processor import Processor, ProcessorContext, PunctuationType, Record
 from millstream.streams.serdes import Serde, Windowed
 from millstream.streams.topology import Topology, TopologyBuilder
@@ -48,6 +54,7 @@ __all__ = [
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
+    "StoreSupplier",
     "StoreType",
     "StreamJoined",
     "StreamsBuilder",

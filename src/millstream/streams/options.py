@@ -27,11 +27,27 @@ class OffsetReset(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class StoreSupplier:
+    """A store chosen by hand, as those of Kafka Streams' `Stores`.
+
+    `retention` belongs to window and session stores, `window_size` and `retain_duplicates` to window stores.
+    The changelog of an aggregation is kept as long as its windows need, whatever `retention` says.
+    """
+
+    name: str
+    type: StoreType = StoreType.ROCKSDB
+    retention: timedelta | None = None
+    window_size: timedelta | None = None
+    retain_duplicates: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Materialized:
     """How the result of an operator is kept.
 
     `store`: its name; without one the store exists only where it is needed and cannot be queried.
     `logging`: True, False, or settings of the changelog topic. `retention`: of window stores.
+    `supplier` takes the place of `store`, `type` and, for the rows, `retention`.
     """
 
     store: str | None = None
@@ -41,6 +57,12 @@ class Materialized:
     caching: bool = True
     logging: bool | Mapping[str, str] = True
     retention: timedelta | None = None
+    supplier: StoreSupplier | None = None
+
+    @property
+    def store_name(self) -> str | None:
+        """The name the user gave the store, one way or the other."""
+        return self.store if self.supplier is None else self.supplier.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from millstream.streams import (
     OffsetReset,
     SessionWindows,
     SlidingWindows,
+    StoreSupplier,
     StoreType,
     StreamJoined,
     StreamsBuilder,
@@ -88,8 +89,6 @@ def materialized(op: dict) -> Materialized | None:
     options = op.get("materialized")
     if options is None:
         return None
-    if "supplier" in options:
-        raise Unsupported(f"store supplier {options['supplier']['kind']}")
     return Materialized(
         **given(
             options,
@@ -100,7 +99,26 @@ def materialized(op: dict) -> Materialized | None:
             caching=as_is,
             logging=as_is,
             retention=ms,
+            supplier=store_supplier,
         )
+    )
+
+
+def store_supplier(options: dict) -> StoreSupplier:
+    kind = options["kind"]
+    loses_timestamps = kind == "key_value" and options.get("impl") == "persistent"
+    if kind == "versioned" or options.get("impl") == "lru" or loses_timestamps:
+        raise Unsupported(f"store supplier {options.get('impl')} {kind}")
+    fields = {name: value for name, value in options.items() if name not in {"kind", "impl"}}
+    return StoreSupplier(
+        type=StoreType.IN_MEMORY if options.get("impl") == "in_memory" else StoreType.ROCKSDB,
+        **given(
+            {("retain_duplicates" if n == "duplicates" else n): v for n, v in fields.items()},
+            name=as_is,
+            retention=ms,
+            window_size=ms,
+            retain_duplicates=as_is,
+        ),
     )
 
 
@@ -366,6 +384,8 @@ class SpecTopology:
                 store_name=as_is,
                 type=StoreType,
                 logging=as_is,
+                this_supplier=store_supplier,
+                other_supplier=store_supplier,
             )
             method = getattr(stream, method)
             joined = StreamJoined(**joined)

@@ -14,7 +14,7 @@ from millstream.streams.dsl.graph import (
     repartition_node,
 )
 from millstream.streams.dsl.grouped import KGroupedStream
-from millstream.streams.dsl.materialize import checked_retention, key_value_store
+from millstream.streams.dsl.materialize import key_value_store, retained
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import CogroupDefinition
 from millstream.streams.options import Materialized
@@ -129,13 +129,12 @@ class CogroupedKStream(Generic[K, VA]):
         windows = self._windows
         if windows is None:
             return spec
-        retention_ms = checked_retention(spec.name, materialized, windows.retention_ms)
+        spec = retained(spec, materialized, windows.retention_ms)
         if isinstance(windows, SessionWindows):
-            return replace(spec, kind=StoreKind.SESSION, retention_ms=retention_ms)
+            return replace(spec, kind=StoreKind.SESSION)
         return replace(
             spec,
             kind=StoreKind.TIMESTAMPED_WINDOW,
-            retention_ms=retention_ms,
             window_size_ms=windows.size_ms,
         )
 

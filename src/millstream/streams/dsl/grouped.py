@@ -87,7 +87,7 @@ class KGroupedStream(Generic[K, V]):
         self, *, name: str | None = None, materialized: Materialized | None = None
     ) -> KTable[K, int]:
         """How many records each key has had."""
-        if materialized is not None and materialized.store is None:
+        if materialized is not None and materialized.store_name is None:
             self._graph.names.store_name("KSTREAM-AGGREGATE-")  # Kafka Streams takes a number here
         request = key_value_store(
             self._graph, materialized, "KSTREAM-AGGREGATE-", self._grouping.key, long()

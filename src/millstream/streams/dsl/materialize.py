@@ -34,23 +34,36 @@ def key_value_store(
 ) -> StoreRequest:
     """A timestamped key-value store; a number is taken if the user gave no name."""
     options = materialized or Materialized()
-    name = options.store
+    supplier = options.supplier
+    store_type = options.type if supplier is None else supplier.type
+    name = options.store_name
     name = graph.names.store_name(prefix) if name is None else check_name(name)
     spec = _with_logging(
         StoreSpec(
             name=name,
             kind=StoreKind.TIMESTAMPED_KEY_VALUE,
-            persistent=(options.type or graph.store_type) is StoreType.ROCKSDB,
+            persistent=(store_type or graph.store_type) is StoreType.ROCKSDB,
             key=options.key or key,
             value=options.value or value,
             caching=options.caching,
         ),
         options.logging,
     )
-    return StoreRequest(spec, options.store is not None)
+    return StoreRequest(spec, options.store_name is not None)
 
 
-def checked_retention(store: str, materialized: Materialized | None, needed_ms: int) -> int:
+def retained(spec: StoreSpec, materialized: Materialized | None, needed_ms: int) -> StoreSpec:
+    """The store with how long it keeps its rows; a supplier's retention leaves the changelog's alone."""
+    retention_ms = _checked_retention(spec.name, materialized, needed_ms)
+    supplier = None if materialized is None else materialized.supplier
+    if supplier is None or supplier.retention is None:
+        return replace(spec, retention_ms=retention_ms)
+    return replace(
+        spec, retention_ms=to_ms(supplier.retention), changelog_retention_ms=retention_ms
+    )
+
+
+def _checked_retention(store: str, materialized: Materialized | None, needed_ms: int) -> int:
     """How long a window store keeps its rows, in milliseconds; ValueError if that is too short (S24)."""
     retention = None if materialized is None else materialized.retention
     retention_ms = needed_ms if retention is None else to_ms(retention)

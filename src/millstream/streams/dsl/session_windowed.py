@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
-from millstream.streams.dsl.materialize import checked_retention, key_value_store
+from millstream.streams.dsl.materialize import key_value_store, retained
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.dsl.windowed import EmitStrategy
@@ -54,7 +54,7 @@ class SessionWindowedKStream(Generic[K, V]):
         self, *, name: str | None = None, materialized: Materialized | None = None
     ) -> KTable[Windowed[K], int]:
         """How many records each session of a key has."""
-        if materialized is not None and materialized.store is None:
+        if materialized is not None and materialized.store_name is None:
             self._graph.names.store_name("KSTREAM-AGGREGATE-")  # Kafka Streams takes a number here
         functions = (_zero, _add_one, _add_counts)
         return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, long())
@@ -110,9 +110,8 @@ class SessionWindowedKStream(Generic[K, V]):
         node_name = graph.names.name_or_generate(name, prefix)
         final = self._emit is EmitStrategy.ON_WINDOW_CLOSE
         spec = replace(
-            spec,
+            retained(spec, materialized, windows.retention_ms),
             kind=StoreKind.SESSION,
-            retention_ms=checked_retention(spec.name, materialized, windows.retention_ms),
             caching=spec.caching and not final,
             time_ordered=final,
         )

@@ -14,7 +14,7 @@ from millstream.streams.dsl.graph import (
     StreamGraph,
     repartition_node,
 )
-from millstream.streams.options import StoreType
+from millstream.streams.options import StoreSupplier, StoreType
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode, StoreKind, StoreSpec, TopologyBuilder
 from millstream.streams.topology import operators as ops
@@ -58,7 +58,10 @@ class JoinWindows:
 
 @dataclass(frozen=True, slots=True)
 class StreamJoined:
-    """How the two sides of a stream-stream join are kept and repartitioned."""
+    """How the two sides of a stream-stream join are kept and repartitioned.
+
+    A store with a supplier always has a changelog, without the settings in `logging`.
+    """
 
     key: Serde[Any] | None = None  # Any: streams of any type
     value: Serde[Any] | None = None  # Any: streams of any type
@@ -67,6 +70,8 @@ class StreamJoined:
     store_name: str | None = None
     type: StoreType | None = None
     logging: bool | Mapping[str, str] = True
+    this_supplier: StoreSupplier | None = None
+    other_supplier: StoreSupplier | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +157,10 @@ def _names(graph: StreamGraph, options: StreamJoinOptions) -> _Names:
     right_suffix = "-outer-other-join" if left_outer else "-other-join"
     merge = names.suffixed_or_generate(name, "-merge", "KSTREAM-MERGE-")
     shared = f"KSTREAM-OUTERSHARED-{left[-10:]}"
-    if base is not None:
-        shared = base + ("-outer-shared-join" if right_outer else "-left-shared-join")
+    supplier = options.joined.this_supplier
+    shared_base = base if supplier is None else supplier.name
+    if shared_base is not None:
+        shared = shared_base + ("-outer-shared-join" if right_outer else "-left-shared-join")
     bases = (left, right) if base is None else (base + left_suffix, base + right_suffix)
     return _Names(
         windowed=windowed,
@@ -179,11 +186,7 @@ def join_streams(
     right_parent, right_sources = _ready(graph, right, options, "-right", joined.other_value)
     names = _names(graph, options)
     values = (joined.value or left[0].value, joined.other_value or right[0].value)
-    key = joined.key or left[0].key
-    stores = [
-        replace(_window_store(graph, name, options), key=key, value=value)
-        for name, value in zip(names.stores, values, strict=True)
-    ]
+    stores = _window_stores(graph, names, options, joined.key or left[0].key, values)
     unmatched = None
     if left_outer:
         unmatched = replace(
@@ -191,7 +194,8 @@ def join_streams(
             name=names.unmatched,
             kind=StoreKind.UNMATCHED,
             other_value=stores[1].value,
-            log_config={},
+            logging=joined.logging is not False,
+            log_config=_log_config(joined),
         )
     parents = []
     for node_name, store, parent in zip(
@@ -218,7 +222,10 @@ def join_streams(
 
 
 def _sides(
-    options: StreamJoinOptions, stores: list[StoreSpec], unmatched: str | None, tracker: str
+    options: StreamJoinOptions,
+    stores: tuple[StoreSpec, StoreSpec],
+    unmatched: str | None,
+    tracker: str,
 ) -> list[ops.StreamJoin]:
     windows, (left_outer, right_outer) = options.windows, options.kinds
     shared = {
@@ -262,6 +269,26 @@ def _ready(
     return made, frozenset({made.name})
 
 
+def _window_stores(
+    graph: StreamGraph,
+    names: _Names,
+    options: StreamJoinOptions,
+    key: Serde[Any] | None,  # Any: see join_streams
+    values: tuple[Serde[Any] | None, Serde[Any] | None],  # Any: the same
+) -> tuple[StoreSpec, StoreSpec]:
+    """The stores of both sides; ValueError where they were chosen by hand and do not fit."""
+    suppliers = (options.joined.this_supplier, options.joined.other_supplier)
+    stores = []
+    for name, value, supplier in zip(names.stores, values, suppliers, strict=True):
+        needed = _window_store(graph, name, options)
+        store = needed if supplier is None else _supplied_store(supplier, needed)
+        stores.append(replace(store, key=key, value=value))
+    left, right = stores
+    if left.name == right.name:
+        raise ValueError(f"both sides of a join keep their records in {left.name}: use two stores")
+    return left, right
+
+
 def _window_store(graph: StreamGraph, name: str, options: StreamJoinOptions) -> StoreSpec:
     windows, joined = options.windows, options.joined
     size_ms = windows.before_ms + windows.after_ms
@@ -270,9 +297,33 @@ def _window_store(graph: StreamGraph, name: str, options: StreamJoinOptions) -> 
         StoreKind.WINDOW,
         persistent=(joined.type or graph.store_type) is StoreType.ROCKSDB,
         logging=joined.logging is not False,
-        log_config={} if isinstance(joined.logging, bool) else dict(joined.logging),
+        log_config=_log_config(joined),
         retention_ms=size_ms + windows.grace_ms,
         window_size_ms=size_ms,
         retain_duplicates=True,
         log_headers=True,
     )
+
+
+def _supplied_store(supplier: StoreSupplier, needed: StoreSpec) -> StoreSpec:
+    """The store chosen by hand; ValueError unless it keeps exactly what the join needs."""
+    retention_ms = None if supplier.retention is None else to_ms(supplier.retention)
+    size_ms = None if supplier.window_size is None else to_ms(supplier.window_size)
+    if (retention_ms, size_ms) != (needed.retention_ms, needed.window_size_ms):
+        raise ValueError(
+            f"store {supplier.name} has a retention of {retention_ms} ms and windows of {size_ms} ms: "
+            f"the join needs {needed.retention_ms} ms and {needed.window_size_ms} ms"
+        )
+    if not supplier.retain_duplicates:
+        raise ValueError(f"store {supplier.name} of a join must retain duplicates")
+    return replace(
+        needed,
+        name=supplier.name,
+        persistent=supplier.type is StoreType.ROCKSDB,
+        logging=True,
+        log_config={"cleanup.policy": "compact,delete"},
+    )
+
+
+def _log_config(joined: StreamJoined) -> dict[str, str]:
+    return {} if isinstance(joined.logging, bool) else dict(joined.logging)

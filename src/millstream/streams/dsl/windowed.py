@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
-from millstream.streams.dsl.materialize import checked_retention, key_value_store
+from millstream.streams.dsl.materialize import key_value_store, retained
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.options import Materialized
@@ -59,7 +59,7 @@ class TimeWindowedKStream(Generic[K, V]):
         self, *, name: str | None = None, materialized: Materialized | None = None
     ) -> KTable[Windowed[K], int]:
         """How many records each key has in each window."""
-        if materialized is not None and materialized.store is None:
+        if materialized is not None and materialized.store_name is None:
             self._graph.names.store_name("KSTREAM-AGGREGATE-")  # Kafka Streams takes a number here
         return self._aggregate((_zero, _add_one), name, "KSTREAM-AGGREGATE-", materialized, long())
 
@@ -124,12 +124,10 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def _window_store(self, spec: StoreSpec, materialized: Materialized | None) -> StoreSpec:
         windows = self._windows
-        retention_ms = checked_retention(spec.name, materialized, windows.retention_ms)
         final = self._emit is EmitStrategy.ON_WINDOW_CLOSE
         return replace(
-            spec,
+            retained(spec, materialized, windows.retention_ms),
             kind=StoreKind.TIMESTAMPED_WINDOW,
-            retention_ms=retention_ms,
             window_size_ms=windows.size_ms,
             caching=spec.caching and not final,
             time_ordered=final,

@@ -42,6 +42,8 @@ class StoreSpec:
     log_config: Mapping[str, str] = field(default_factory=dict)
     retention_ms: int | None = None
     window_size_ms: int | None = None
+    changelog_retention_ms: int | None = None
+    """None: that of the store."""
     time_ordered: bool = False
     retain_duplicates: bool = False
     log_headers: bool = False
@@ -62,9 +64,10 @@ class StoreSpec:
         if self.is_window or self.kind is StoreKind.SESSION:
             assert self.retention_ms is not None, "a window store has a retention"
             config["cleanup.policy"] = "compact,delete"
-            config["retention.ms"] = str(
-                min(self.retention_ms + additional_retention_ms, 2**63 - 1)
-            )
+            kept_ms = self.retention_ms
+            if self.changelog_retention_ms is not None:
+                kept_ms = self.changelog_retention_ms
+            config["retention.ms"] = str(min(kept_ms + additional_retention_ms, 2**63 - 1))
         if self.retain_duplicates and self.is_window:
             config["cleanup.policy"] = "delete"
         return config | dict(self.log_config)
