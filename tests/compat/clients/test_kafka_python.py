@@ -121,6 +121,9 @@ def test_a_group_of_two_rebalances_commits_and_resumes_after_a_restart(
     resumed.close()
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"  # kafka-python leaves sockets that could not connect to the collector
+)
 def test_a_consumer_that_stays_reads_on_after_a_restart(broker: Broker, topic: str) -> None:
     """The restart changes the leader epoch; kafka-python then waits for OffsetForLeaderEpoch."""
     send(broker, topic, ["before"])
