@@ -24,6 +24,8 @@ from millstream.net.request_handler import RequestHandler, Response
 from millstream.net.socket_writer import SocketWriter
 
 _LOGGER = logging.getLogger(__name__)
+_READS_PER_WAKE_UP = 16
+"""Of a request that is not complete."""
 
 
 class ConnectionOwner(Protocol):
@@ -117,27 +119,38 @@ class Connection:
         if self._owner.memory_is_short and self._receiver.between_frames:
             self._update_reading()
             return
+        received = self._receive()
+        # A reset that came together with bytes wakes us once, on uvloop. Behind a whole request the answer finds it out.
+        for _ in range(_READS_PER_WAKE_UP - 1):
+            if not received or self._receiver.between_frames:
+                break
+            received = self._receive()
+        if not self.is_closed:
+            self._hold_half_received()
+            self._owner.was_active(self)
+            self._flush()
+
+    def _receive(self) -> bool:
+        """One read, and the requests it completes; False when there is nothing more to read."""
         try:
             count = self._socket.recv_into(self._receiver.target())
         except (BlockingIOError, InterruptedError):
-            return
+            return False
         except OSError as error:
             self.close(f"read failed: {error}", logging.DEBUG)
-            return
+            return False
         if count == 0:
             self.close("closed by the client", logging.DEBUG)
-            return
+            return False
         try:
             for frame in self._receiver.received(count):
                 self._take(frame)
                 if self.is_closed:
-                    return
+                    return False
         except ProtocolError as error:
             self._refuse(error)
-            return
-        self._hold_half_received()
-        self._owner.was_active(self)
-        self._flush()
+            return False
+        return True
 
     def _hold_half_received(self) -> None:
         """The whole frame is counted as soon as its size is known, so that every frame that was begun can be completed."""

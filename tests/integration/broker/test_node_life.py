@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import resource
+import socket
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,6 +137,24 @@ def test_what_recovery_cuts_off_is_told_to_the_operator(
         with RawClient(broker.bootstrap_servers) as client:
             assert values_of(client, "torn") == [b"whole"]
     assert "torn-0: recovery cut 12 bytes" in caplog.text
+
+
+def test_clients_that_vanish_in_the_middle_of_a_request_leave_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    """With a reset, which may arrive together with the bytes before it."""
+    descriptors = Path("/proc/self/fd")
+    with Broker(data=tmp_path / "data") as broker:
+        host, _, port = broker.bootstrap_servers.rpartition(":")
+        before = len(list(descriptors.iterdir()))
+        for _ in range(50):
+            with socket.create_connection((host, int(port))) as client:
+                client.sendall(b"\x00\x0f\x00\x00half")
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        deadline = time.monotonic() + 5
+        while len(list(descriptors.iterdir())) > before and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(list(descriptors.iterdir())) <= before
 
 
 def test_every_acknowledged_record_survives_repeated_crashes(tmp_path: Path) -> None:
