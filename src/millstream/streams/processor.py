@@ -94,4 +94,15 @@ class Processor(Protocol):
     def process(self, record: Record) -> None: ...
 
 
+class ValueTransformer(Protocol):
+    """What `KTable.transform_values` calls; `init(context)` and `close()` are called if they are there.
+
+    It cannot forward or schedule: its result is what `transform` returns.
+    """
+
+    def transform(self, key: Any, value: Any, /) -> Any: ...  # Any: user types
+
+
+ValueTransformerSupplier = Callable[[], ValueTransformer]
+
 ProcessorSupplier = Callable[[], Processor]

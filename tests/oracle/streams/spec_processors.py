@@ -18,6 +18,26 @@ def shown(stored) -> str:
     return f"{text(stored[0])}@{stored[1]}" if isinstance(stored, tuple) else text(stored)
 
 
+class Transformer:
+    """A value transformer of a table: a pure mapper, or one that counts its calls in a store."""
+
+    def __init__(self, options: dict) -> None:
+        self._options = options
+
+    def init(self, context) -> None:
+        self._context = context
+
+    def transform(self, key, value):
+        if self._options["type"] != "count":
+            return fn.keyed_value_mapper(self._options["type"])(key, value)
+        if value is None:
+            return None
+        store = self._context.store(self._options["store"])
+        count = (store.get(key) or 0) + 1
+        store.put(key, count)
+        return f"{text(value)}#{count}"
+
+
 class StepSupplier:
     """Makes one step per task and brings its stores."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from streams.spec_functions import Unsupported
-from streams.spec_processors import StepSupplier
+from streams.spec_processors import StepSupplier, Transformer
 
 from millstream.streams import (
     CogroupedKStream,
@@ -244,6 +244,13 @@ class SpecTopology:
     def _to_stream(self, op: dict, table: KTable):
         mapper = fn.key_selector(op["fn"]) if "fn" in op else None
         return table.to_stream(mapper, name=op.get("name"))
+
+    def _transform_values(self, op: dict, table: KTable):
+        options = self._table_options(op, table)
+        transformer = op["transformer"]
+        return table.transform_values(
+            lambda: Transformer(transformer), stores=op.get("stores", ()), **options
+        )
 
     def _suppress(self, op: dict, table: KTable):
         options = op["suppressed"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from millstream.streams.dsl.functions import check_arity
@@ -14,9 +14,11 @@ from millstream.streams.dsl.table_definitions import (
     FilterDefinition,
     MapValuesDefinition,
     TableDefinition,
+    TransformValuesDefinition,
 )
 from millstream.streams.dsl.table_join import TableJoinOptions, join_tables
 from millstream.streams.options import Materialized
+from millstream.streams.processor import ValueTransformerSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreSpec
 from millstream.streams.topology import operators as ops
@@ -123,6 +125,22 @@ class KTable(Generic[K, V]):
         spec, key, value = self._store("KTABLE-MAPVALUES-", materialized, None)
         definition = MapValuesDefinition(self.definition, mapper, spec, with_key=with_key)
         return self._next(name, "KTABLE-MAPVALUES-", definition, key, value)
+
+    def transform_values(
+        self,
+        supplier: ValueTransformerSupplier,
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, Any]:  # Any: a transformer returns what it likes
+        """transform(key, value) of a transformer gives the new value, also for null; `stores` are those it uses."""
+        connected = tuple(stores)
+        spec, key, value = self._store("KTABLE-TRANSFORMVALUES-", materialized, None)
+        definition = TransformValuesDefinition(self.definition, supplier, spec)
+        return self._next(
+            name, "KTABLE-TRANSFORMVALUES-", definition, key, value, connected=connected
+        )
 
     def to_stream(
         self, mapper: Callable[[K, V], K2] | None = None, *, name: str | None = None
@@ -236,11 +254,14 @@ class KTable(Generic[K, V]):
         definition: TableDefinition,
         key: Serde[K] | None,
         value: Serde[V2] | None,
+        *,
+        connected: tuple[str, ...] = (),
     ) -> KTable[K, V2]:
         node = ProcessorGraphNode(
             self._graph.names.name_or_generate(name, prefix),
             operator=definition.operator,
             stores=definition.stores,
+            connected=lambda: connected,
         )
         self._graph.add(node, self._node)
         return KTable(self._graph, node, definition, key=key, value=value, sources=self.sources)

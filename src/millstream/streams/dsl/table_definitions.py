@@ -21,7 +21,9 @@ from millstream.streams.topology.operators import (
     TableJoinMerge,
     TableMapValues,
     TableSource,
+    TableTransformValues,
     TableView,
+    TransformView,
     UserFunction,
 )
 
@@ -175,6 +177,35 @@ class MapValuesDefinition:
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
         return TableMapValues(self._mapper, self._with_key, store, self._send_old_values)
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return () if self._store is None else (self._store,)
+
+
+class TransformValuesDefinition:
+    """KTable.transformValues, with a store only if the user named one."""
+
+    def __init__(
+        self, parent: TableDefinition, supplier: UserFunction, store: StoreSpec | None
+    ) -> None:
+        self._parent = parent
+        self._supplier = supplier
+        self._store = store
+        self._send_old_values = False
+
+    def view(self) -> TableView:
+        if self._store is not None:
+            return StoreView(self._store.name)
+        return TransformView(self._parent.view(), self._supplier)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        if self._store is not None or self._parent.enable_old_values(force=force):
+            self._send_old_values = True
+        return self._send_old_values
+
+    def operator(self) -> OperatorSpec:
+        store = None if self._store is None else self._store.name
+        return TableTransformValues(self._supplier, store, self._send_old_values)
 
     def stores(self) -> tuple[StoreSpec, ...]:
         return () if self._store is None else (self._store,)

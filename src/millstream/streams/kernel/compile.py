@@ -21,6 +21,7 @@ from millstream.streams.kernel import (
     table_aggregates,
     table_joins,
     tables,
+    transform_values,
     window_aggregates,
 )
 from millstream.streams.kernel.context import TaskContext
@@ -88,6 +89,11 @@ def make_operator(
     context.node = node.name
     stores = {**global_stores, **stores}
     kind = type(spec)
+    allowed = {n: s for n, s in stores.items() if n in node.stores or n in global_stores}
+
+    def open_transformer(supplier: ops.UserFunction) -> transform_values.Transform:
+        return transform_values.open_transformer(context, supplier, allowed)[0]
+
     if kind is ops.PassThrough:
         return stateless.PassThrough(context)
     if kind is ops.TableToStream:
@@ -102,7 +108,6 @@ def make_operator(
         )
         return with_store
     if isinstance(spec, ops.Process):
-        allowed = {n: s for n, s in stores.items() if n in node.stores or n in global_stores}
         return processors.Process(context, spec, node.name, allowed)
     if isinstance(spec, ops.StreamJoin):
         other = stores[spec.other_store]
@@ -112,10 +117,18 @@ def make_operator(
         return stream_joins.StreamJoin(context, spec, other, unmatched)
     if isinstance(spec, ops.StreamTableJoin):
         tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
-        return joins.StreamTableJoin(context, spec, joins.table_lookup(spec.view, tables_only))
+        return joins.StreamTableJoin(
+            context, spec, joins.table_lookup(spec.view, tables_only, open_transformer)
+        )
     if isinstance(spec, ops.TableJoin):
         tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
-        return table_joins.TableJoin(context, spec, joins.table_lookup(spec.view, tables_only))
+        return table_joins.TableJoin(
+            context, spec, joins.table_lookup(spec.view, tables_only, open_transformer)
+        )
+    if isinstance(spec, ops.TableTransformValues):
+        own = None if spec.store is None else stores[spec.store]
+        assert own is None or isinstance(own, TimestampedKeyValueStore), "as the DSL made it"
+        return transform_values.TableTransformValues(context, spec, own, allowed)
     raise AssertionError(f"no operator for {spec}")
 
 

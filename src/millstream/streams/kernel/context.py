@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
@@ -13,10 +13,11 @@ from millstream.streams.processor import PunctuationType
 class TaskContext:
     """One per task. `offsets` are those of the run being processed; a row's ordinal finds its own.
 
-    `node` is the node whose operator is being made.
+    `node` is the node whose operator is being made. `closers` are called when the task is closed.
     """
 
     __slots__ = (
+        "closers",
         "commit_requested",
         "config",
         "dropped_records",
@@ -45,6 +46,7 @@ class TaskContext:
         self.record_timestamp = 0
         self.record_headers: tuple[tuple[str, bytes | None], ...] = ()
         self.commit_requested = False
+        self.closers: list[Callable[[], object]] = []
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 
     def record_context(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.transform_values import Transform
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.session import SessionStore
@@ -19,19 +20,25 @@ Stores = Mapping[str, TableStore]
 Row = tuple[object, int]
 Lookup = Callable[[object], Row | None]
 """key → (value, timestamp) of the table's row, None where it has none."""
+Opener = Callable[[ops.UserFunction], Transform]
+"""Supplier → a transformer of its own for the reader."""
 
 
-def table_lookup(view: ops.TableView, stores: Stores) -> Lookup:
+def table_lookup(view: ops.TableView, stores: Stores, open_transformer: Opener) -> Lookup:
     """A function that reads a table, through its operators where it has no store of its own."""
     match view:
         case ops.StoreView():
             return _store_lookup(stores[view.store])
         case ops.FilterView():
-            return _filtered(table_lookup(view.parent, stores), view)
+            return _filtered(table_lookup(view.parent, stores, open_transformer), view)
         case ops.MapValuesView():
-            return _mapped(table_lookup(view.parent, stores), view)
+            return _mapped(table_lookup(view.parent, stores, open_transformer), view)
+        case ops.TransformView():
+            parent = table_lookup(view.parent, stores, open_transformer)
+            return _transformed(parent, open_transformer(view.supplier))
         case ops.JoinView():
-            return _joined(table_lookup(view.left, stores), table_lookup(view.right, stores), view)
+            left = table_lookup(view.left, stores, open_transformer)
+            return _joined(left, table_lookup(view.right, stores, open_transformer), view)
 
 
 def _filtered(parent: Lookup, view: ops.FilterView) -> Lookup:
@@ -54,6 +61,15 @@ def _mapped(parent: Lookup, view: ops.MapValuesView) -> Lookup:
             return None
         value = mapper(key, row[0]) if with_key else mapper(row[0])
         return None if value is None else (value, row[1])
+
+    return lookup
+
+
+def _transformed(parent: Lookup, transform: Transform) -> Lookup:
+    def lookup(key: object) -> Row | None:
+        value, timestamp = parent(key) or (None, -1)
+        changed = transform(key, value)
+        return None if changed is None else (changed, timestamp)
 
     return lookup
 

@@ -236,6 +236,8 @@ class StreamTask:
         for each in self._nodes.values():
             if isinstance(each.operator, Process):
                 each.operator.close()
+        for close in self._context.closers:
+            close()
         for store in self._stores.values():
             store.close()
         self._byte_stores.close()

@@ -155,6 +155,15 @@ class TableMapValues(OperatorSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class TableTransformValues(OperatorSpec):
+    """`supplier` makes a transformer; unlike a mapper it is called for null as well, and may use stores."""
+
+    supplier: UserFunction
+    store: str | None = None
+    send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableToStream(OperatorSpec):
     """The new values of a table's changes."""
 
@@ -185,6 +194,14 @@ class MapValuesView:
 
 
 @dataclass(frozen=True, slots=True)
+class TransformView:
+    """A table without a store: its parent's row, transformed when it is read by a transformer of the reader."""
+
+    parent: TableView
+    supplier: UserFunction
+
+
+@dataclass(frozen=True, slots=True)
 class JoinView:
     """A joined table without a store: both sides are read and joined."""
 
@@ -195,7 +212,7 @@ class JoinView:
     right_outer: bool
 
 
-TableView = StoreView | FilterView | MapValuesView | JoinView
+TableView = StoreView | FilterView | MapValuesView | TransformView | JoinView
 
 
 @dataclass(frozen=True, slots=True)

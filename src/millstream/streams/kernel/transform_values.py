@@ -1,0 +1,90 @@
+"""KTable.transformValues: a transformer of the user, in the node itself and in every reader of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.processors import ProcessorContext
+from millstream.streams.kernel.punctuation import Punctuation
+from millstream.streams.processor import PunctuationType
+from millstream.streams.state.key_value import TimestampedKeyValueStore
+from millstream.streams.state.store import StateStore
+from millstream.streams.topology import operators as ops
+
+Transform = Callable[[object, object], object]
+
+
+class TransformerContext(ProcessorContext):
+    """The context of a transformer, which can neither forward nor schedule."""
+
+    def schedule(
+        self,
+        _interval: timedelta,
+        _kind: PunctuationType,
+        _callback: Callable[[int], object],
+        *,
+        start_ms: int | None = None,  # noqa: ARG002 - the signature is the processor's
+    ) -> Punctuation:
+        raise StreamsError("a transformer of a table cannot schedule: use a processor instead")
+
+
+def open_transformer(
+    context: TaskContext, supplier: ops.UserFunction, stores: Mapping[str, StateStore]
+) -> tuple[Transform, TransformerContext]:
+    """A new transformer, ready to be called; it is closed with the task."""
+    transformer = supplier()
+    own = TransformerContext(context, context.node, stores, fixed_key=True)
+    init = getattr(transformer, "init", None)
+    if init is not None:
+        init(own)
+    close = getattr(transformer, "close", None)
+    if close is not None:
+        context.closers.append(close)
+    return transformer.transform, own
+
+
+class TableTransformValues(Operator):
+    """Old values are transformed again where the result has no store that knows them."""
+
+    needs_records = True
+
+    def __init__(
+        self,
+        context: TaskContext,
+        spec: ops.TableTransformValues,
+        store: TimestampedKeyValueStore | None,
+        stores: Mapping[str, StateStore],
+    ) -> None:
+        super().__init__(context)
+        self._transform, self._own = open_transformer(context, spec.supplier, stores)
+        self._store = store
+        self._send_old = spec.send_old_values
+
+    def process(self, batch: Batch) -> Batch:
+        new: list[object] = []
+        old: list[object] = []
+        old_values = batch.old_values or [None] * len(batch)
+        for row, (key, value, at) in enumerate(
+            zip(batch.keys, batch.values, batch.timestamps, strict=True)
+        ):
+            self._own.begin(batch.take((row,)), at)
+            changed = self._transform(key, value)
+            new.append(changed)
+            if self._send_old:
+                old.append(self._before(key, old_values[row]))
+            if self._store is not None:
+                self._store.put(key, changed, at)
+        result = batch.with_values(new)
+        result.old_values = old if self._send_old else None
+        return result
+
+    def _before(self, key: object, old_value: object) -> object:
+        if self._store is None:
+            return self._transform(key, old_value)
+        known = self._store.get(key)
+        return None if known is None else known[0]
