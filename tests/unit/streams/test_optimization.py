@@ -30,7 +30,7 @@ def test_operators_below_one_key_change_share_a_repartition_topic(
     assert len(two_counts_below_one_key_change(optimization).internal_topics) == topics
 
 
-def test_a_table_is_restored_from_its_source_topic() -> None:
+def test_the_source_topic_of_a_table_is_its_changelog() -> None:
     builder = StreamsBuilder(optimization="reuse.ktable.source.topics")
     table = builder.table("rows", key=string(), value=string())
     table.join(table, lambda left, _right: left)
