@@ -1,4 +1,4 @@
-"""Encode and decode against kio and kafka-python, in one run: `python benchmarks/codec.py [--json FILE] [--rounds N]`.
+"""Encode and decode against kio and kafka-python, in one run: `python -m benchmarks.codec [--json FILE] [--rounds N]`.
 
 Every codec reads the same bytes and writes what it has read; the three take turns (A B C A B C) so that a noisy
 machine hurts all alike; the median of the rounds counts. Ratios are the peer's time divided by ours: above 1 we are
@@ -22,7 +22,7 @@ import kafka.protocol.producer
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
 
-from codec_messages import WORKLOADS, Workload
+from benchmarks.codec_messages import WORKLOADS, Workload
 from millstream.protocol.api import request_class, response_class
 
 ROUND_SECONDS = 0.02

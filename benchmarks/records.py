@@ -1,4 +1,4 @@
-"""Records to and from Arrow with each twin of the leaves, and batch headers validated: `python benchmarks/records.py`.
+"""Records to and from Arrow with each twin of the leaves, and batch headers validated: `python -m benchmarks.records`.
 
 Records of 100 B without keys. The best of several rounds counts, in CPU seconds of this process; rates are millions of
 records (or batches) a second. `--json` prints one object instead of the table.

@@ -1,6 +1,6 @@
 """The streams kernel alone, fed from memory: records per second on one core.
 
-    python benchmarks/streams.py [--records N] [--rocksdb] [NAME ...]
+    python -m benchmarks.streams [--records N] [--rocksdb] [NAME ...]
 
 One million records of 100 bytes and 1,000 keys by default, one task, batches of 10,000 records, a commit after
 each batch. What is measured: decoding, operators, stores, changelog and encoding; not a broker.

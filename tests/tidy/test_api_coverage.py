@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from codegen.skipped_apis import SKIPPED
-
 from millstream.broker.registry import HANDLERS
 from millstream.protocol.api import VERSIONS
 
