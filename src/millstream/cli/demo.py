@@ -46,7 +46,9 @@ def flights(rows: int | None, *, as_json: bool, picture: Path) -> None:
     Exit code 0 when every number equals the one computed directly from the files, 1 when one differs or a step fails.
     """
     _require_packages()
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it says when Ctrl-C ends the JVM first
+    logging.getLogger("py4j").setLevel(
+        logging.CRITICAL
+    )  # what it says when Ctrl-C ends the JVM first
     from millstream.cli.flights.display import Display
     from millstream.cli.flights.pipeline import run_demo
 
