@@ -121,9 +121,17 @@ class HostedPartitions:
 
     def _drop(self, topic: str, number: int) -> None:
         dropped = self._hosted.pop((topic, number), None)
-        if dropped is not None:
+        if dropped is None:
+            return
+        try:
             self._directory.delete_log(dropped.topic_partition, self._clock.now())
-            self._on_progress(dropped.topic_partition)
+        except MillstreamError as error:
+            _LOGGER.error(  # noqa: TRY400 - the sentence says it
+                "%s is deleted, but its files stay until the next start: %s",
+                dropped.topic_partition,
+                error,
+            )
+        self._on_progress(dropped.topic_partition)
 
     def _reconfigure(self, topic: str) -> None:
         image = self._image.topic(topic)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -60,6 +61,11 @@ class Running:
         )  # fmt: skip
         response = await self.parts.node.controller.submit(Controller.handle_create_topics, request)
         assert response.topics[0].error_code == 0
+
+    async def delete(self, topic: str) -> None:
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)])
+        response = await self.parts.node.controller.submit(Controller.handle_delete_topics, request)
+        assert response.responses[0].error_code == 0
 
     def append(self, topic: str, value: bytes) -> int:
         partition = self.parts.node.partitions.get(topic, 0)
@@ -247,3 +253,29 @@ def test_a_directory_tells_whose_it_is() -> None:
         open_data_directory(broker_config({"log.dirs": "data", "node.id": "2"}), environment, None)
     with pytest.raises(ConfigError, match="cluster id: not a Kafka uuid"):
         open_data_directory(broker_config({"log.dirs": "other"}), environment, "too short")
+
+
+async def test_a_disk_that_refuses_a_rename_does_not_stop_a_topic_from_being_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The files stay until the next start moves what no topic owns aside; the node and its other topics go on."""
+    disk = SimFileSystem()
+    rename = disk.rename
+
+    def refusing(source: str, target: str) -> None:
+        if target.endswith("-delete"):
+            raise OSError(errno.EIO, "Input/output error", source)
+        rename(source, target)
+
+    async with node(disk) as running:
+        await running.create("gone")
+        await running.create("kept")
+        monkeypatch.setattr(disk, "rename", refusing)
+        await running.delete("gone")
+        with pytest.raises(UnknownTopicOrPartition):
+            running.parts.node.partitions.get("gone", 0)
+        assert running.append("kept", b"v") == 0
+    monkeypatch.undo()
+    async with node(disk):
+        left = [name for name in disk.list("data") if name.startswith("gone-0")]
+        assert [name.endswith("-stray") for name in left] == [True]
