@@ -105,7 +105,9 @@ def _announce(report: ReadyReport) -> None:
 
 
 def _show_banner(config: BrokerConfig) -> None:
-    listeners = ", ".join(f"{each.name}://{each.host}:{each.port}" for each in config.listeners)
+    listeners = ", ".join(
+        f"{each.name}://{each.host}:{each.port or '(a free port)'}" for each in config.listeners
+    )
     click.echo(
         f"Millstream node {config.node_id}\n"
         f"  listeners   {listeners}\n"

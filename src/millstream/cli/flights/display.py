@@ -69,7 +69,9 @@ class Display:
             yield step
         timing = self.timings[name] = Timing(time.perf_counter() - start, step.done)
         rate = f"  {timing.count:>9,} records  {timing.per_second:>9,}/s" if timing.count else ""
-        self.console.print(f"[green]✓[/] {name:<44} {timing.seconds:6.1f} s{rate}", highlight=False)
+        self.console.print(
+            f"[green]✓[/] {name:<40} {timing.seconds:6.1f} s{rate}", highlight=False, soft_wrap=True
+        )
 
     def show(self, results: Results) -> None:
         """The airlines by mean delay, and the worst days."""
