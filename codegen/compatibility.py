@@ -41,7 +41,7 @@ def render() -> str:
             f"| {key.value} | {name} | {kafka} | {_range(handler.api.lowest, handler.api.highest)} | {summary} |"
         )
         if limits:
-            notes.append(f"**{name}.** {limits}")
+            notes.append(f"**{name}.** Not supported: {limits}")
     text = _HEADER.format(served=len(HANDLERS), total=len(VERSIONS)) + "\n".join(rows) + "\n"
     return text + (_NOTES.format(notes="\n\n".join(notes)) if notes else "")
 
@@ -55,9 +55,8 @@ def _range(lowest: int, highest: int) -> str:
 
 
 def _described(handler: Handler) -> tuple[str, str]:
-    """The sentence and the "Not supported" paragraph of the handler module's docstring."""
-    module = sys.modules[handler.handle.__module__]
-    paragraphs = [" ".join(part.split()) for part in (inspect.getdoc(module) or "").split("\n\n")]
-    _, _, sentence = paragraphs[0].partition(": ")
-    limits = [part for part in paragraphs if part.startswith("Not supported")]
-    return sentence or paragraphs[0], " ".join(limits)
+    """The first sentence of the handler module's docstring, and what stands behind "Not supported:" in it."""
+    text = inspect.getdoc(sys.modules[handler.handle.__module__]) or ""
+    first = " ".join(text.split("\n\n")[0].split())
+    _, _, limits = text.partition("Not supported: ")
+    return first.partition(": ")[2] or first, " ".join(limits.split("\n\n")[0].split())

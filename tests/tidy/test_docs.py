@@ -43,3 +43,25 @@ def test_the_design_maps_every_package() -> None:
     packages = {path.parent.name for path in (ROOT / "src/millstream").glob("*/__init__.py")}
     packages |= {path.parent.name for path in (ROOT / "src/millstream").glob("*/README.md")}
     assert not sorted(name for name in packages if f"{name}/" not in design)
+
+
+def test_the_modules_that_the_design_names_are_where_it_says() -> None:
+    """Rows of its file map look like `| spark/ | `session.py` ... |`."""
+    design = (ROOT / "docs/DESIGN.md").read_text()
+    rows = re.findall(r"^\| (\w+)/ \| (.*) \|$", design, re.MULTILINE)
+    assert len(rows) > 15
+    missing = [
+        f"{package}/{module}"
+        for package, text in rows
+        for module in re.findall(r"`(\w+\.py)`", text)
+        if not list((ROOT / "src/millstream" / package).rglob(module))
+    ]
+    assert not missing
+
+
+def test_what_a_handler_does_not_support_is_on_the_compatibility_page() -> None:
+    page = (ROOT / "docs/compatibility.md").read_text()
+    assert (
+        "Not supported: transactions. A transactional id is refused with INVALID_TXN_STATE" in page
+    )
+    assert "**Fetch.** Not supported: fetching as a replica" in page

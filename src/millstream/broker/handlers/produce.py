@@ -2,9 +2,10 @@
 
 Versions 3-13. Topics by name up to 12, by topic id from 13 on. Everything is appended before this function returns, so that
 requests of one connection are appended in order; only acknowledgements wait. acks=0 gets no answer, and when a partition
-refuses it the connection is closed, as by Kafka: nothing else could tell the producer. acks=1 is answered at once, acks=-1 when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to
-remember them: `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and
-whatever the replicas; `never`: not at all).
+refuses it the connection is closed, as by Kafka: nothing else could tell the producer. acks=1 is answered at once, acks=-1
+when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to remember them:
+`millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and whatever the
+replicas; `never`: not at all).
 One batch per partition. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
 Errors per partition; from version 8 on with a message and the records at fault, from 10 on with the current leader.
 Not supported: transactions. A transactional id is refused with INVALID_TXN_STATE; a transactional batch without one with
@@ -43,6 +44,7 @@ from millstream.errors import (
     UnsupportedForMessageFormat,
 )
 from millstream.log.append_check import RefusedRecords, RefusedTimestamps
+from millstream.metadata.topic_names import is_internal
 from millstream.model import TopicPartition, uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.produce import (
@@ -64,9 +66,6 @@ _LOGGER = logging.getLogger(__name__)
 
 API = ApiSpec(ApiKey.PRODUCE, versions=range(3, 14))
 
-INTERNAL_TOPICS: Final = frozenset(
-    {"__consumer_offsets", "__transaction_state", "__share_group_state"}
-)
 ADMIN_CLIENT_ID: Final = "__admin_client"
 """The one client that may write to internal topics, as in Kafka."""
 _NO_ACKS: Final = 0
@@ -191,7 +190,7 @@ def _checked_records(
         raise UnsupportedCompressionType(f"zstd needs version {_ZSTD_VERSION} of Produce")
     if request.acks not in (ACKS_ALL, 0, 1):
         raise InvalidRequiredAcks(f"acks must be -1 (all), 0 or 1, not {request.acks}")
-    if topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
+    if is_internal(topic) and context.client_id != ADMIN_CLIENT_ID:
         raise InvalidTopic(f"clients may not write to the internal topic {topic}")
     if request.transactional_id is not None:
         raise InvalidTxnState(

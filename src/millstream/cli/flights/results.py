@@ -10,11 +10,9 @@ import orjson
 from millstream.cli.flights.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY, DAY, SET_ASIDE
 from millstream.cli.flights.verification import AirlineDelay, OriginDay, OriginDelay, Results
 from millstream.clients import RangeReader
+from millstream.clients.admin import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from millstream.streams.serdes import string, time_windowed
 from millstream.streams.windows import to_ms
-
-_EARLIEST = -2
-_LATEST = -1
 
 
 async def read_results(bootstrap_servers: str) -> Results:
@@ -37,7 +35,10 @@ async def _last_values(
 ) -> AsyncIterator[tuple[bytes, dict[str, Any]]]:  # JSON
     """Every key once, with what was written for it last. A key lives in one partition, so the order is well defined."""
     last: dict[bytes, bytes] = {}
-    starts, ends = await reader.offsets(topic, _EARLIEST), await reader.offsets(topic, _LATEST)
+    starts, ends = (
+        await reader.offsets(topic, EARLIEST_TIMESTAMP),
+        await reader.offsets(topic, LATEST_TIMESTAMP),
+    )
     for partition, end in ends.items():
         async for batch in reader.read(topic, partition, starts[partition], end):
             last.update(
@@ -48,5 +49,8 @@ async def _last_values(
 
 
 async def _count(reader: RangeReader, topic: str) -> int:
-    starts, ends = await reader.offsets(topic, _EARLIEST), await reader.offsets(topic, _LATEST)
+    starts, ends = (
+        await reader.offsets(topic, EARLIEST_TIMESTAMP),
+        await reader.offsets(topic, LATEST_TIMESTAMP),
+    )
     return sum(ends[partition] - starts[partition] for partition in ends)

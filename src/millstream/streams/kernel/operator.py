@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 
 
-class Operator:
+class Operator(ABC):
     """Sub-classes say in `multiplies` whether one row may become several, and in `has_side_effects` whether
     the user can see when they are called; `needs_records` forbids batches of more than one row.
     """
@@ -18,9 +20,9 @@ class Operator:
     def __init__(self, context: TaskContext) -> None:
         self.context = context
 
+    @abstractmethod
     def process(self, batch: Batch, /) -> Batch:
         """What goes on to every child."""
-        raise NotImplementedError
 
     def route(self, _batch: Batch, /) -> list[Batch] | None:
         """For branches: one batch per child in their order. None: every child gets `process(batch)`."""

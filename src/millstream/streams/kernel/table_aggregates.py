@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
@@ -85,11 +87,11 @@ class TableAggregation(Operator):
         result.old_values = old if self._send_old else None
         return result
 
-    def _add(self, key: object, value: object, aggregate: object) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def _add(self, key: object, value: object, aggregate: object, /) -> object: ...
 
-    def _subtract(self, key: object, value: object, aggregate: object) -> object:
-        raise NotImplementedError
+    @abstractmethod
+    def _subtract(self, key: object, value: object, aggregate: object, /) -> object: ...
 
 
 class TableAggregate(TableAggregation):

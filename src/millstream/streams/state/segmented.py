@@ -9,6 +9,7 @@ larger than newest - retention. The persistent time-ordered store alone also sho
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from struct import Struct
 
@@ -41,9 +42,9 @@ class SegmentedStore(StateStore):
         super().discard()
         self._newest = self._newest_stored_time()
 
+    @abstractmethod
     def row_time(self, row_key: bytes) -> int:
         """The time of a row, by which it expires."""
-        raise NotImplementedError
 
     def forget(self, row_key: bytes) -> None:
         """A row is being deleted with its segment."""

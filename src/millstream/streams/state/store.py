@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -36,7 +37,7 @@ class StoreParts:
     other_value: Serde[Any] | None = None  # Any: the right side of a join
 
 
-class StateStore:
+class StateStore(ABC):
     """A store of a running task."""
 
     def __init__(self, parts: StoreParts) -> None:
@@ -82,12 +83,12 @@ class StateStore:
         self.restored()
         self.commit(changelog_offset=next_offset, marker=self.rows.metadata.marker)
 
-    def restored(self) -> None:
+    def restored(self) -> None:  # noqa: B027 - a hook; most stores need nothing here
         """A batch of changelog records has been applied."""
 
+    @abstractmethod
     def restore_row(self, key: bytes, value: bytes | None, timestamp: int, /) -> None:
         """Put one changelog record into the rows, in the form the store keeps them."""
-        raise NotImplementedError
 
     def close(self) -> None:
         self.rows.close()
