@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from millstream.log.partition_log import PartitionLog
     from millstream.metadata.image import MetadataImage
     from millstream.replication.partition import Partition
+    from millstream.security.authorizer import Authorizer
+    from millstream.security.quotas import Quotas
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -107,3 +109,5 @@ class Node:
     group_coordinator: GroupCoordination
     purgatory: Purgatory
     fetch_sessions: FetchSessions
+    authorizer: Authorizer
+    quotas: Quotas

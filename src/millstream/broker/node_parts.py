@@ -39,6 +39,8 @@ from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.records.compression import Codec
 from millstream.runtime import Clock
+from millstream.security.authorizer import ALLOW_ALL
+from millstream.security.quotas import UNLIMITED
 
 
 class NodeParts:
@@ -192,4 +194,6 @@ class NodeParts:
             fetch_sessions=FetchSessions(
                 self._environment.random, config.max_incremental_fetch_session_cache_slots
             ),
+            authorizer=ALLOW_ALL,
+            quotas=UNLIMITED,
         )

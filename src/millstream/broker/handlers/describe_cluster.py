@@ -20,7 +20,7 @@ from millstream.protocol.generated.describe_cluster import (
     DescribeClusterResponse,
 )
 from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
-from millstream.security.authorizer import ALLOW_ALL, Requester, authorized_operations
+from millstream.security.authorizer import Requester, authorized_operations
 
 API = ApiSpec(ApiKey.DESCRIBE_CLUSTER, versions=range(3))
 
@@ -58,6 +58,6 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
         requester = Requester(context.connection.principal, context.client_host)
         cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
         response.cluster_authorized_operations = authorized_operations(
-            ALLOW_ALL, requester, cluster
+            context.node.authorizer, requester, cluster
         )
     return response

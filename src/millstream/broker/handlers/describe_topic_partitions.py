@@ -23,7 +23,7 @@ from millstream.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 from millstream.security.acl import Resource, ResourceType
-from millstream.security.authorizer import ALLOW_ALL, Requester, authorized_operations
+from millstream.security.authorizer import Requester, authorized_operations
 
 API = ApiSpec(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=range(1))
 
@@ -102,4 +102,6 @@ def _partition(
 
 def _operations(name: str, context: RequestContext) -> int:
     requester = Requester(context.connection.principal, context.client_host)
-    return authorized_operations(ALLOW_ALL, requester, Resource(ResourceType.TOPIC, name))
+    return authorized_operations(
+        context.node.authorizer, requester, Resource(ResourceType.TOPIC, name)
+    )

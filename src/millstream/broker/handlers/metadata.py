@@ -43,7 +43,7 @@ from millstream.protocol.generated.metadata import (
     MetadataResponseTopic,
 )
 from millstream.security.acl import CLUSTER_NAME, Resource, ResourceType
-from millstream.security.authorizer import ALLOW_ALL, Requester, authorized_operations
+from millstream.security.authorizer import Requester, authorized_operations
 
 API = ApiSpec(ApiKey.METADATA, versions=range(14))
 
@@ -106,14 +106,14 @@ def _answer(request: MetadataRequest, context: RequestContext) -> MetadataRespon
     if request.include_cluster_authorized_operations:
         cluster = Resource(ResourceType.CLUSTER, CLUSTER_NAME)
         response.cluster_authorized_operations = authorized_operations(
-            ALLOW_ALL, requester, cluster
+            node.authorizer, requester, cluster
         )
     if request.include_topic_authorized_operations:
         for topic in response.topics:
             if topic.error_code == 0:
                 resource = Resource(ResourceType.TOPIC, topic.name or "")
                 topic.topic_authorized_operations = authorized_operations(
-                    ALLOW_ALL, requester, resource
+                    node.authorizer, requester, resource
                 )
     return response
 

@@ -26,6 +26,8 @@ from millstream.protocol.generated.create_topics import (
     CreateTopicsRequest,
 )
 from millstream.runtime import Instant
+from millstream.security.authorizer import ALLOW_ALL
+from millstream.security.quotas import UNLIMITED
 
 
 class AdminNode:
@@ -46,6 +48,8 @@ class AdminNode:
         )
         self.identity = SimpleNamespace(node_id=1, cluster_id="cluster")
         self.controller = self
+        self.authorizer = ALLOW_ALL
+        self.quotas = UNLIMITED
         self._random = random.Random(5)
         self._offset = 0
         self.run(Controller.handle_activation, False)

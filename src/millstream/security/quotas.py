@@ -1,0 +1,45 @@
+"""The question that request paths ask before they answer: how long must this client wait?
+
+Owns the `Quotas` interface. Nothing is limited yet: quotas of users and client ids are stored (`metadata`) and not enforced.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final, Protocol
+
+from millstream.runtime.clock import Instant
+
+
+class QuotaKind(Enum):
+    """What is measured; the values are the keys that ClientQuota records and AlterClientQuotas use."""
+
+    PRODUCE = "producer_byte_rate"
+    """Bytes of record batches received."""
+    FETCH = "consumer_byte_rate"
+    """Bytes of record batches sent."""
+    REQUEST = "request_percentage"
+    """Milliseconds of this node's time."""
+    CONTROLLER_MUTATION = "controller_mutation_rate"
+    """Partitions created or deleted (KIP-599)."""
+
+
+class Quotas(Protocol):
+    def throttle_ms(
+        self, kind: QuotaKind, principal: str, client_id: str, amount: float, now: Instant
+    ) -> int:
+        """Counts `amount`, in the unit of `kind`, and says how long this client has to wait; 0 within its quota."""
+        ...
+
+
+class Unlimited:
+    """For clusters that limit nobody."""
+
+    def throttle_ms(
+        self, kind: QuotaKind, principal: str, client_id: str, amount: float, now: Instant
+    ) -> int:
+        del kind, principal, client_id, amount, now
+        return 0
+
+
+UNLIMITED: Final = Unlimited()
