@@ -77,6 +77,7 @@ class CoordinatorPartition(Generic[ShardT]):
         services: CoordinatorServices,
     ) -> None:
         self.partition: Final = partition
+        self.shard: Final = shard
         self.leader_epoch: Final = partition.leader_epoch
         self._runtime = CoordinatorRuntime(shard, services.commit_timeout_ms)
         self._decode_record = decode_record

@@ -1,37 +1,38 @@
-"""The group coordinator of this node: a shard for every partition of `__consumer_offsets` it leads.
+"""The group coordinator of this node: the shards of `__consumer_offsets`, told of every new image.
 
-Follows the metadata (which partitions are ours, which topics are gone) and finds the shard of a group. What groups do is
-`coordinator.group`; how a shard is driven is `coordinator_partition`.
+What groups do is `coordinator.group`; which shards there are and how they are driven is `coordinator_topic`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from millstream.broker.config import BrokerConfig
 from millstream.broker.coordinator_partition import CoordinatorPartition, CoordinatorServices
+from millstream.broker.coordinator_topic import (
+    NODE_ITSELF,
+    CoordinatorKind,
+    CoordinatorTopic,
+    Handle,
+    caller_of,
+)
 from millstream.broker.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node import Partitions, Tasks
 from millstream.broker.request_context import RequestContext
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
-from millstream.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
-from millstream.metadata.image import MetadataImage, TopicImage
+from millstream.errors import KafkaError
+from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.record_frames import decode_group_record
-from millstream.runtime import Instant, Random
+from millstream.runtime import Random
 
 _LOGGER = logging.getLogger(__name__)
-_NO_TOKEN: Final = Token(0)
-_MINUTE_MS: Final = 60_000
+_MINUTE_MS = 60_000
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-Handle = Callable[[GroupShard, RequestT, CoordinatorContext, Instant], CoordinatorResult]
 
 
 def group_coordinator_config(config: BrokerConfig) -> GroupCoordinatorConfig:
@@ -59,79 +60,60 @@ class GroupCoordination:
         tasks: Tasks,
         services: CoordinatorServices,
     ) -> None:
+        self._image = MetadataImage()
         self._config = config
-        self._broker_id = broker_id
         self._random = random
-        self._partitions = partitions
-        self._tasks = tasks
-        self._services = services
-        self._shards: dict[int, CoordinatorPartition[GroupShard]] = {}
-        self._partition_count = 0
-        self._topic_names: frozenset[str] = frozenset()
+        self.shards = CoordinatorTopic(
+            CoordinatorKind(CONSUMER_OFFSETS, self._new_shard, decode_group_record),
+            broker_id,
+            partitions=partitions,
+            tasks=tasks,
+            services=services,
+        )
 
     # --- following the metadata
 
     def apply(self, image: MetadataImage) -> None:
-        """Takes on the partitions this node leads now, lets go of the others, forgets offsets of deleted topics."""
-        self._follow_leadership(image.topic(CONSUMER_OFFSETS))
-        names = frozenset(image.topics.by_name)
-        deleted = self._topic_names - names
-        self._topic_names = names
-        if deleted:
-            self._forget_topics(sorted(deleted))
+        """Takes on the partitions this node leads now, lets go of the others, tells all of the new image."""
+        previous, self._image = self._image, image
+        self.shards.apply(image)
+        for partition in self.shards:
+            partition.shard.apply_image(image)
+        if image.topics is not previous.topics:
+            deleted = sorted(previous.topics.by_name.keys() - image.topics.by_name.keys())
+            for partition in self.shards:
+                self._tell_of_topics(partition, deleted)
 
     def close(self) -> None:
         """The node goes down: whoever waits is sent to look for the next coordinator."""
-        for shard in self._shards.values():
-            shard.close()
-        self._shards.clear()
+        self.shards.close()
 
-    def _follow_leadership(self, topic: TopicImage | None) -> None:
-        led = (
-            {}
-            if topic is None
-            else {
-                partition.partition: partition.leader_epoch
-                for partition in topic.partitions
-                if partition.leader == self._broker_id
-            }
-        )
-        self._partition_count = 0 if topic is None else len(topic.partitions)
-        for index, shard in list(self._shards.items()):
-            if led.get(index) != shard.leader_epoch:
-                shard.close()
-                del self._shards[index]
-        for index in sorted(led.keys() - self._shards.keys()):
-            self._shards[index] = self._started_shard(index)
+    def _new_shard(self, index: int) -> GroupShard:
+        del index
+        return GroupShard(self._config, self._random)
 
-    def _started_shard(self, index: int) -> CoordinatorPartition[GroupShard]:
-        shard = CoordinatorPartition(
-            self._partitions.get(CONSUMER_OFFSETS, index),
-            GroupShard(self._config, self._random),
-            decode_group_record,
-            self._services,
-        )
-        self._tasks.start(shard.run(), f"group coordinator {index}")
-        return shard
-
-    def _forget_topics(self, topics: list[str]) -> None:
-        """Nobody waits for it. A shard that is still loading, or a node that dies now, leaves it to expiry."""
-        for index, shard in self._shards.items():
-            try:
-                shard.submit(
+    def _tell_of_topics(
+        self, partition: CoordinatorPartition[GroupShard], deleted: list[str]
+    ) -> None:
+        """Nobody waits for it. A shard that is still loading, or a node that dies now, leaves it to expiry and to the next image."""
+        try:
+            partition.submit("new image", GroupShard.handle_new_image, NODE_ITSELF)
+            if deleted:
+                partition.submit(
                     "topics deleted",
-                    lambda s, context, now: s.handle_topics_deleted(topics, context, now),
-                    CoordinatorContext(_NO_TOKEN, 0),
+                    lambda s, context, now: s.handle_topics_deleted(deleted, context, now),
+                    NODE_ITSELF,
                 )
-            except KafkaError as error:
-                _LOGGER.info("offsets of %s stay in partition %d: %s", topics, index, error)
+        except KafkaError as error:
+            name = partition.partition.topic_partition
+            _LOGGER.debug("%s is not told of changed topics: %s", name, error)
 
     # --- requests
 
     async def ask(
         self,
         group_id: str,
-        handle: Handle[RequestT],
+        handle: Handle[GroupShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
         context: RequestContext,
@@ -140,50 +122,14 @@ class GroupCoordination:
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
-        return await _ask(self._shard_of(group_id), handle, request, expected, context)
+        return await self.shards.ask(group_id, handle, request, expected, caller_of(context))
 
     async def ask_all(
         self,
-        handle: Handle[RequestT],
+        handle: Handle[GroupShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
         context: RequestContext,
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """What the shards of this node say, and the error of one that could not."""
-        answers: list[ResponseT] = []
-        failure: KafkaError | None = None
-        for shard in list(self._shards.values()):
-            try:
-                answers.append(await _ask(shard, handle, request, expected, context))
-            except NotCoordinator:
-                continue  # another node has taken over and will be asked too
-            except KafkaError as error:
-                failure = error
-        return answers, failure
-
-    def _shard_of(self, group_id: str) -> CoordinatorPartition[GroupShard]:
-        if not self._partition_count:
-            raise CoordinatorNotAvailable(f"{CONSUMER_OFFSETS} does not exist yet")
-        shard = self._shards.get(partition_for(group_id, self._partition_count))
-        if shard is None:
-            raise NotCoordinator
-        return shard
-
-
-async def _ask(
-    shard: CoordinatorPartition[GroupShard],
-    handle: Handle[RequestT],
-    request: RequestT,
-    expected: type[ResponseT],
-    context: RequestContext,
-) -> ResponseT:
-    caller = CoordinatorContext(
-        _NO_TOKEN, context.version, context.client_id, f"/{context.client_host}"
-    )
-    outcome = await shard.submit(
-        type(request).__name__, lambda s, given, now: handle(s, request, given, now), caller
-    )
-    if isinstance(outcome, KafkaError):
-        raise outcome
-    assert isinstance(outcome, expected), f"a shard answers with {expected.__name__}"
-    return outcome
+        return await self.shards.ask_all(handle, request, expected, caller_of(context))

@@ -9,7 +9,7 @@ from typing import Any
 from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import Token
-from millstream.errors import KafkaError
+from millstream.errors import GroupIdNotFound, KafkaError
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.generated.heartbeat import HeartbeatRequest
 from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -50,7 +50,10 @@ class SimGroup:
 
     @property
     def state(self) -> ClassicGroup:
-        return self.coordinator.shard.groups.get(self.group_id)
+        group = self.coordinator.shard.groups.find_as(ClassicGroup, self.group_id)
+        if group is None:
+            raise GroupIdNotFound
+        return group
 
     def answer(self, token: Token) -> Any:  # Any: each API has its own response class
         """The response to a request; None while it waits. Raises the error it failed with."""

@@ -9,14 +9,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from millstream.coordinator.group.group import (
+    BaseTimestamp,
+    Committer,
+    GroupKind,
+    commit_timestamp,
+)
 from millstream.coordinator.group.member import Member, Terms
 from millstream.coordinator.group.state import VALID_PREVIOUS, GroupState
+from millstream.coordinator.group.subscription import CONSUMER_PROTOCOL_TYPE, topics_in
+from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import Token
-from millstream.errors import FencedInstanceId, UnknownMemberId
-
-CONSUMER_PROTOCOL_TYPE = "consumer"
+from millstream.errors import (
+    FencedInstanceId,
+    IllegalGeneration,
+    NonEmptyGroup,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+from millstream.protocol.generated.group_records import GroupMetadataKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +135,66 @@ class ClassicGroup:
         candidates = [name for name, count in self._speakers.items() if count == len(self.members)]
         votes = Counter(member.terms.favourite(candidates) for member in self.members.values())
         return votes.most_common(1)[0][0]
+
+    # What every kind of group can say of itself
+
+    @property
+    def kind(self) -> GroupKind:
+        return GroupKind.CLASSIC
+
+    @property
+    def protocol_type_name(self) -> str:
+        return self.protocol_type or ""
+
+    @property
+    def state_name(self) -> str:
+        return self.state
+
+    @property
+    def is_unused(self) -> bool:
+        return self.state is GroupState.EMPTY and not self.pending_members
+
+    def check_may_commit(self, committer: Committer) -> None:
+        generation = committer.generation_or_epoch
+        if generation < 0 and self.state is GroupState.EMPTY:
+            return  # an administrator, or a consumer that assigns itself
+        names_a_member = bool(committer.member_id) or committer.group_instance_id is not None
+        if generation < 0 and not names_a_member:
+            raise UnknownMemberId(f"group {self.group_id} has members: only they may commit")
+        self.member(committer.member_id, committer.group_instance_id)
+        if generation != self.generation:
+            raise IllegalGeneration
+        if self.state is GroupState.COMPLETING_REBALANCE:
+            raise RebalanceInProgress  # its partitions are somebody else's by now; it has not been told yet
+
+    def check_may_delete(self) -> None:
+        if self.state is not GroupState.EMPTY:
+            raise NonEmptyGroup(f"group {self.group_id} has members; stop them first")
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        return [CoordinatorRecord(GroupMetadataKey(group=self.group_id), None)]
+
+    def subscribed_topics(self) -> AbstractSet[str]:
+        """Empty also when it cannot be told: other protocol types, metadata that is no subscription."""
+        if self.protocol_type != CONSUMER_PROTOCOL_TYPE or self.protocol is None:
+            return frozenset()
+        return topics_in(member.terms.metadata(self.protocol) for member in self.members.values())
+
+    def offset_base_timestamp(self) -> BaseTimestamp | None:
+        """A group that had members keeps everything until it has been empty for the retention time (KIP-211).
+
+        A group in use only lets go of topics it no longer reads, which can be told of the consumer protocol alone.
+        """
+        if self.protocol_type is None:
+            return commit_timestamp
+        if self.state is GroupState.EMPTY:
+            empty_since = self.state_timestamp_ms
+            return commit_timestamp if empty_since < 0 else lambda _: empty_since
+        return (
+            commit_timestamp
+            if self.state is GroupState.STABLE and self.subscribed_topics()
+            else None
+        )
 
     # Membership
 

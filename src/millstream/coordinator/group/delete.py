@@ -6,10 +6,9 @@ from collections.abc import Collection
 
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offset_store import OffsetStore
-from millstream.coordinator.group.records import group_tombstone, offset_commit_tombstone
-from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.group.records import offset_commit_tombstone
 from millstream.coordinator.group.turn import Turn
-from millstream.errors import KafkaError, NonEmptyGroup
+from millstream.errors import KafkaError
 from millstream.protocol.generated.delete_groups import DeletableGroupResult
 
 
@@ -26,21 +25,15 @@ def delete_groups(
 def _delete(groups: Groups, offsets: OffsetStore, group_id: str, turn: Turn) -> int:
     """Gives the error code. Tombstones of the offsets come first: what follows a tombstone of the group would revive it."""
     try:
-        check_may_delete(groups, group_id)
+        group = groups.get(group_id)
+        group.check_may_delete()
     except KafkaError as error:
         return error.code
     places = [(topic, p) for topic, ps in offsets.of_group(group_id).items() for p in ps]
     places += [place for place in offsets.open_in_group(group_id) if place not in set(places)]
     turn.result.records += [offset_commit_tombstone(group_id, *place) for place in places]
-    turn.result.records.append(group_tombstone(group_id))
+    turn.result.records += group.tombstones()
     return 0
-
-
-def check_may_delete(groups: Groups, group_id: str) -> None:
-    """Raises GroupIdNotFound, NonEmptyGroup."""
-    group = groups.get(group_id)
-    if group.state is not GroupState.EMPTY:
-        raise NonEmptyGroup(f"group {group_id} has members; stop them first")
 
 
 def forget_topics(offsets: OffsetStore, topics: Collection[str], turn: Turn) -> None:

@@ -12,14 +12,13 @@ from millstream.errors import GroupIdNotFound
 from millstream.protocol.generated.describe_groups import DescribedGroup, DescribedGroupMember
 from millstream.protocol.generated.list_groups import ListedGroup
 
-CLASSIC_GROUP_TYPE: Final = "classic"
 _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND: Final = 6
 
 
 def describe_group(groups: Groups, group_id: str, version: int) -> DescribedGroup:
     """A group that does not exist is Dead; version 6 on it is an error too."""
     group = groups.find(group_id)
-    if group is None:
+    if not isinstance(group, ClassicGroup):
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
         if version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
             described.error_code = GroupIdNotFound.code
@@ -56,15 +55,14 @@ def list_groups(groups: Groups, states: Sequence[str], types: Sequence[str]) -> 
     """An empty filter lets everything through; case does not matter."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {group_type.lower() for group_type in types}
-    if wanted_types and CLASSIC_GROUP_TYPE not in wanted_types:
-        return []
     return [
         ListedGroup(
             group_id=group.group_id,
-            protocol_type=group.protocol_type or "",
-            group_state=group.state,
-            group_type=CLASSIC_GROUP_TYPE,
+            protocol_type=group.protocol_type_name,
+            group_state=group.state_name,
+            group_type=group.kind,
         )
         for group in groups
-        if not wanted_states or group.state.lower() in wanted_states
+        if (not wanted_states or group.state_name.lower() in wanted_states)
+        and (not wanted_types or group.kind in wanted_types)
     ]

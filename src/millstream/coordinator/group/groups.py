@@ -1,38 +1,54 @@
-"""The groups of one shard by id. Owns the registry only: what a group does is elsewhere."""
+"""The groups of one shard by id, of all kinds. Owns the registry only: what a group does is elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.group import Group
 from millstream.errors import GroupIdNotFound
+
+GroupT = TypeVar("GroupT", bound=Group)
 
 
 class Groups:
     def __init__(self) -> None:
-        self._groups: dict[str, ClassicGroup] = {}
+        self._groups: dict[str, Group] = {}
 
-    def __iter__(self) -> Iterator[ClassicGroup]:
+    def __iter__(self) -> Iterator[Group]:
         return iter(self._groups.values())
 
-    def find(self, group_id: str) -> ClassicGroup | None:
+    def find(self, group_id: str) -> Group | None:
         return self._groups.get(group_id)
 
-    def get(self, group_id: str) -> ClassicGroup:
+    def get(self, group_id: str) -> Group:
         """Raises GroupIdNotFound."""
         group = self._groups.get(group_id)
         if group is None:
             raise GroupIdNotFound(f"group {group_id} not found")
         return group
 
-    def get_or_create(self, group_id: str, timestamp_ms: int) -> ClassicGroup:
+    def find_as(self, kind: type[GroupT], group_id: str) -> GroupT | None:
+        """Raises GroupIdNotFound for a group of another kind."""
+        group = self._groups.get(group_id)
+        if group is None or isinstance(group, kind):
+            return group
+        raise GroupIdNotFound(f"group {group_id} is a {group.kind} group")
+
+    def get_or_create_classic(self, group_id: str, timestamp_ms: int) -> Group:
+        """A group that only stores offsets is a classic one."""
         group = self._groups.get(group_id)
         if group is None:
             group = self._groups[group_id] = ClassicGroup(group_id, timestamp_ms)
         return group
 
-    def put(self, group: ClassicGroup) -> None:
+    def of_kind(self, kind: type[GroupT]) -> Iterator[GroupT]:
+        return (group for group in self._groups.values() if isinstance(group, kind))
+
+    def put(self, group: Group) -> None:
+        """Takes the place of the group of that id, whatever its kind."""
         self._groups[group.group_id] = group
 
-    def remove(self, group_id: str) -> ClassicGroup | None:
+    def remove(self, group_id: str) -> Group | None:
         return self._groups.pop(group_id, None)

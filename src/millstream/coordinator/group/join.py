@@ -49,7 +49,7 @@ def join_group(
 ) -> None:
     """Raises what the request as a whole is refused with; the response then carries the member id of the request."""
     check_request(request, turn)
-    group = groups.find(request.group_id)
+    group = groups.find_as(ClassicGroup, request.group_id)
     is_new_group = group is None
     if group is None:
         if request.member_id != UNKNOWN_MEMBER_ID:

@@ -26,7 +26,7 @@ def leave_group(
     """
     if not request.group_id:
         raise InvalidGroupId
-    group = groups.find(request.group_id)
+    group = groups.find_as(ClassicGroup, request.group_id)
     answers = [_leave(group, identity, turn) for identity in request.members]
     turn.result.reply(context.token, LeaveGroupResponse(members=answers))
     gone = [answer for answer in answers if answer.error_code == 0]

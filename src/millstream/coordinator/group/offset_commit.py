@@ -7,17 +7,15 @@ arrives here is to be stored. Works the same for groups that only store offsets 
 from __future__ import annotations
 
 from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.group import Committer, Group
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.records import NO_EXPIRY_TIMESTAMP, offset_commit_record
-from millstream.coordinator.group.state import GroupState
 from millstream.coordinator.group.turn import Turn
 from millstream.coordinator.result import CoordinatorContext
 from millstream.errors import (
     GroupIdNotFound,
     IllegalGeneration,
     OffsetMetadataTooLarge,
-    RebalanceInProgress,
-    UnknownMemberId,
 )
 from millstream.protocol.generated.group_records import OffsetCommitValue
 from millstream.protocol.generated.offset_commit import (
@@ -40,7 +38,7 @@ def commit_offsets(
     """Raises what every partition is refused with. Metadata that is too long is that partition's own error."""
     group = groups.find(request.group_id)
     if group is not None:
-        check_may_commit(group, request)
+        group.check_may_commit(_committer(request, context))
         _keep_session(group, request.member_id, turn)
     elif request.generation_id_or_member_epoch >= 0:
         if context.api_version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
@@ -51,25 +49,19 @@ def commit_offsets(
     turn.result.reply(context.token, OffsetCommitResponse(topics=topics))
 
 
-def check_may_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
-    generation = request.generation_id_or_member_epoch
-    if generation < 0 and group.state is GroupState.EMPTY:
-        return  # an administrator, or a consumer that assigns itself
-    names_a_member = bool(request.member_id) or request.group_instance_id is not None
-    if generation < 0 and not names_a_member:
-        raise UnknownMemberId(f"group {group.group_id} has members: only they may commit")
-    group.member(request.member_id, request.group_instance_id)
-    if generation != group.generation:
-        raise IllegalGeneration
-    if group.state is GroupState.COMPLETING_REBALANCE:
-        raise RebalanceInProgress  # its partitions are somebody else's by now; it has not been told yet
+def _committer(request: OffsetCommitRequest, context: CoordinatorContext) -> Committer:
+    return Committer(
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        generation_or_epoch=request.generation_id_or_member_epoch,
+        api_version=context.api_version,
+    )
 
 
-def _keep_session(group: ClassicGroup, member_id: str, turn: Turn) -> None:
-    """A commit shows that the member is alive, as a heartbeat does."""
-    member = group.members.get(member_id)
-    if member is not None:
-        turn.restart_session(group, member)
+def _keep_session(group: Group, member_id: str, turn: Turn) -> None:
+    """A commit shows that a classic member is alive, as a heartbeat does."""
+    if isinstance(group, ClassicGroup) and member_id in group.members:
+        turn.restart_session(group, group.members[member_id])
 
 
 def _expire_timestamp(request: OffsetCommitRequest, turn: Turn) -> int:

@@ -56,10 +56,6 @@ def group_metadata_record(
     )
 
 
-def group_tombstone(group_id: str) -> CoordinatorRecord:
-    return CoordinatorRecord(GroupMetadataKey(group=group_id), None)
-
-
 def group_from_value(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
     """A group as the log remembers it: Empty or Stable, nobody waiting, no session running yet."""
     group = ClassicGroup(group_id, value.current_state_timestamp)

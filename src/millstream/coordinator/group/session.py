@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.rebalance import (
     maybe_complete_join,
@@ -26,7 +27,7 @@ def heartbeat(
     """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
     if not request.group_id:
         raise InvalidGroupId
-    group = groups.find(request.group_id)
+    group = groups.find_as(ClassicGroup, request.group_id)
     if group is None:
         raise UnknownMemberId
     member = group.member(request.member_id, request.group_instance_id)
@@ -41,7 +42,7 @@ def heartbeat(
 
 def expire_session(groups: Groups, group_id: str, member_id: str, turn: Turn) -> None:
     """The session timer of a member, or of an id handed out to a member that never joined, has fired."""
-    group = groups.find(group_id)
+    group = groups.find_as(ClassicGroup, group_id)
     if group is None:
         return
     member = group.members.get(member_id)

@@ -22,6 +22,7 @@ from millstream.coordinator.group import (
     session,
     sync,
 )
+from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offset_store import OffsetStore, StoredOffset
@@ -30,6 +31,7 @@ from millstream.coordinator.group.state import GroupState
 from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
+from millstream.metadata.image import MetadataImage
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from millstream.protocol.generated.describe_groups import (
@@ -64,6 +66,16 @@ class GroupShard:
         self._groups = Groups()
         self._offsets = OffsetStore()
         self._is_loaded = False
+        self._image = MetadataImage()
+
+    @property
+    def image(self) -> MetadataImage:
+        """The newest metadata this node has applied: topics, brokers, the dynamic configs of groups."""
+        return self._image
+
+    def apply_image(self, image: MetadataImage) -> None:
+        """Comes with every new image, before anything that happens after it. What it changes for groups is `handle_new_image`."""
+        self._image = image
 
     @property
     def groups(self) -> Groups:
@@ -128,6 +140,12 @@ class GroupShard:
         turn.result.reply(context.token, OffsetFetchResponse(groups=answers))
         return turn.result
 
+    def handle_new_image(self, context: CoordinatorContext, now: Instant) -> CoordinatorResult:
+        """Topics have come, gone or grown since the last call; nobody but the edge waits for the answer."""
+        turn = self._turn(now)
+        turn.result.reply(context.token, None)
+        return turn.result
+
     def handle_topics_deleted(
         self, topics: Collection[str], context: CoordinatorContext, now: Instant
     ) -> CoordinatorResult:
@@ -171,7 +189,7 @@ class GroupShard:
         """A stored group is taken as alive: each member has a whole session to show itself."""
         self._is_loaded = True
         turn = self._turn(now)
-        for group in self._groups:
+        for group in self._groups.of_kind(ClassicGroup):
             for member in group.members.values():
                 turn.restart_session(group, member)
             if len(group.members) > self._config.group_max_size:
@@ -182,7 +200,7 @@ class GroupShard:
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
         assert isinstance(key, GroupTimer), "a timer of another shard"
         turn = self._turn(now)
-        group = self._groups.find(key.group_id)
+        group = self._groups.find_as(ClassicGroup, key.group_id)
         if key.kind is TimerKind.SESSION:
             session.expire_session(self._groups, key.group_id, key.member_id, turn)
         elif key.kind is TimerKind.JOIN and group is not None:
@@ -206,7 +224,7 @@ class GroupShard:
         return turn.result
 
     def _rebalance_unstored(self, group_id: str, turn: Turn) -> None:
-        group = self._groups.find(group_id)
+        group = self._groups.find_as(ClassicGroup, group_id)
         if group is not None and group.state in (
             GroupState.COMPLETING_REBALANCE,
             GroupState.STABLE,
@@ -221,7 +239,7 @@ class GroupShard:
             case OffsetCommitKey() as key, None:
                 self._offsets.remove(key)
             case OffsetCommitKey() as key, OffsetCommitValue() as value:
-                self._groups.get_or_create(key.group, timestamp_ms=-1)
+                self._groups.get_or_create_classic(key.group, timestamp_ms=-1)
                 self._offsets.put(key, StoredOffset(value, offset), record.producer_id)
             case GroupMetadataKey() as key, None:
                 self._groups.remove(key.group)
@@ -236,7 +254,7 @@ class GroupShard:
     def _replay_group(self, group_id: str, value: GroupMetadataValue) -> None:
         """At load the record is the group. Live, the group is ahead of it in everything but the assignment."""
         group = self._groups.find(group_id)
-        if group is None or not self._is_loaded:
+        if not isinstance(group, ClassicGroup) or not self._is_loaded:
             self._groups.put(group_from_value(group_id, value))
             return
         group.assignments = assignments_of(value)

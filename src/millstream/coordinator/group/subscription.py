@@ -6,26 +6,21 @@ anything in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from millstream.coordinator.group.classic_group import CONSUMER_PROTOCOL_TYPE, ClassicGroup
 from millstream.errors import ProtocolError
 from millstream.protocol.generated.consumer_protocol import ConsumerProtocolSubscription
 
+CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 _VERSION_BYTES: Final = 2
 
 
-def subscribed_topics(group: ClassicGroup) -> AbstractSet[str]:
-    """Empty also when it cannot be told: other protocol types, metadata that is no subscription."""
-    if group.protocol_type != CONSUMER_PROTOCOL_TYPE or group.protocol is None:
-        return frozenset()
+def topics_in(subscriptions: Iterable[bytes]) -> AbstractSet[str]:
+    """Empty also when one of them is no subscription."""
     try:
-        return {
-            topic
-            for member in group.members.values()
-            for topic in _read(member.terms.metadata(group.protocol)).topics
-        }
+        return {topic for metadata in subscriptions for topic in _read(metadata).topics}
     except ProtocolError:
         return frozenset()
 

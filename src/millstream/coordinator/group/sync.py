@@ -30,7 +30,7 @@ def sync_group(
     """Raises what the request is refused with."""
     if not request.group_id:
         raise InvalidGroupId
-    group = groups.find(request.group_id)
+    group = groups.find_as(ClassicGroup, request.group_id)
     if group is None:
         raise UnknownMemberId
     check_may_sync(group, request)

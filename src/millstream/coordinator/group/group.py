@@ -1,0 +1,89 @@
+"""What every kind of group can say of itself, whichever protocol its members speak.
+
+Owns the questions that offsets, expiry, listing and deletion ask. How members join and what they are assigned is each kind's
+own business; the code that knows a kind asks `Groups` for it by its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from millstream.coordinator.group.offset_store import StoredOffset
+from millstream.coordinator.record import CoordinatorRecord
+
+
+class GroupKind(StrEnum):
+    """As ListGroups names it (`types_filter`, `group_type`)."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """Who wants to commit offsets for a group."""
+
+    member_id: str
+    group_instance_id: str | None
+    generation_or_epoch: int
+    """-1: an administrator, or a consumer that assigns itself."""
+    api_version: int
+    is_transactional: bool = False
+
+
+BaseTimestamp = Callable[[StoredOffset], int]
+"""From when on an offset ages, in milliseconds of wall time."""
+
+
+def commit_timestamp(stored: StoredOffset) -> int:
+    return stored.value.commit_timestamp
+
+
+class Group(Protocol):
+    """Questions only: asking never changes the group."""
+
+    group_id: str
+
+    @property
+    def kind(self) -> GroupKind: ...
+
+    @property
+    def protocol_type_name(self) -> str:
+        """As ListGroups gives it; empty for a group that only stores offsets."""
+        ...
+
+    @property
+    def state_name(self) -> str:
+        """As ListGroups gives it."""
+        ...
+
+    @property
+    def is_unused(self) -> bool:
+        """No members, none about to join: without offsets there is no reason to keep it."""
+        ...
+
+    def check_may_commit(self, committer: Committer) -> None:
+        """Raises what every partition of the commit is refused with."""
+        ...
+
+    def check_may_delete(self) -> None:
+        """Raises NonEmptyGroup."""
+        ...
+
+    def tombstones(self) -> list[CoordinatorRecord]:
+        """What removes the group itself from the log; its offsets are the caller's business."""
+        ...
+
+    def subscribed_topics(self) -> AbstractSet[str]:
+        """Offsets of topics it reads do not expire."""
+        ...
+
+    def offset_base_timestamp(self) -> BaseTimestamp | None:
+        """None while no offset of this group ages."""
+        ...
