@@ -7,43 +7,17 @@ Metadata transactions are the loader's business: a delta only ever sees records 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 
 from millstream.metadata.brokers_delta import BrokersDelta
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.image import MetadataImage, frozen_mapping
+from millstream.metadata.security_delta import SecurityDelta
 from millstream.metadata.topics_delta import TopicsDelta
 from millstream.model import LeaderEpoch, Offset, ProducerId
 from millstream.protocol.generated import metadata_records as records
 
 MetadataRecord = object
 """Any generated class of `protocol.generated.metadata_records`."""
-
-
-class IgnoredReason(Enum):
-    """Why a record left no trace in the image."""
-
-    NOT_MODELLED = "valid, but this release does not keep what it says"
-    OBSOLETE = "of ZooKeeper times, means nothing in KRaft"
-
-
-_IGNORED: Mapping[type, IgnoredReason] = {
-    records.AccessControlEntryRecord: IgnoredReason.NOT_MODELLED,
-    records.RemoveAccessControlEntryRecord: IgnoredReason.NOT_MODELLED,
-    records.ClientQuotaRecord: IgnoredReason.NOT_MODELLED,
-    records.DelegationTokenRecord: IgnoredReason.NOT_MODELLED,
-    records.RemoveDelegationTokenRecord: IgnoredReason.NOT_MODELLED,
-    records.UserScramCredentialRecord: IgnoredReason.NOT_MODELLED,
-    records.RemoveUserScramCredentialRecord: IgnoredReason.NOT_MODELLED,
-    records.ZkMigrationStateRecord: IgnoredReason.OBSOLETE,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoredRecord:
-    type: str
-    reason: IgnoredReason
 
 
 class MetadataDelta:
@@ -57,11 +31,15 @@ class MetadataDelta:
         """All overrides of each touched resource, as they are now."""
         self.changed_features: dict[str, int] = {}
         self.next_producer_id: ProducerId = base.next_producer_id
-        self.ignored: list[IgnoredRecord] = []
+        self.security = SecurityDelta(base)
 
     def replay(self, record: MetadataRecord) -> None:
         """Raises AssertionError when the record contradicts what came before it: the log is damaged."""
-        if self._replay_topic_record(record) or self._replay_broker_record(record):
+        if (
+            self._replay_topic_record(record)
+            or self._replay_broker_record(record)
+            or self._replay_security_record(record)
+        ):
             return
         match record:
             case records.ConfigRecord():
@@ -70,14 +48,12 @@ class MetadataDelta:
                 self.changed_features[record.name] = record.feature_level
             case records.ProducerIdsRecord():
                 self.next_producer_id = ProducerId(record.next_producer_id)
-            case records.NoOpRecord():
-                pass
+            case records.NoOpRecord() | records.ZkMigrationStateRecord():
+                pass  # the latter is of ZooKeeper times and means nothing in KRaft
             case _:
-                reason = _IGNORED.get(type(record))
-                assert reason is not None, (
+                raise AssertionError(
                     f"{type(record).__name__} is no record that a delta can replay"
                 )
-                self.ignored.append(IgnoredRecord(type(record).__name__, reason))
 
     def image(self, offset: Offset, epoch: LeaderEpoch) -> MetadataImage:
         """The base with everything replayed; `offset` and `epoch` are those of the last replayed record."""
@@ -92,7 +68,10 @@ class MetadataDelta:
             topics=self.topics.image(),
             configs=self._configs(),
             next_producer_id=self.next_producer_id,
-            unmodelled=self._unmodelled(),
+            acls=self.security.acls.result(),
+            scram=self.security.scram.result(),
+            delegation_tokens=self.security.tokens.result(),
+            client_quotas=self.security.quotas.result(),
         )
 
     def _replay_topic_record(self, record: MetadataRecord) -> bool:
@@ -130,6 +109,26 @@ class MetadataDelta:
                 return False
         return True
 
+    def _replay_security_record(self, record: MetadataRecord) -> bool:
+        match record:
+            case records.AccessControlEntryRecord():
+                self.security.replay_acl(record)
+            case records.RemoveAccessControlEntryRecord():
+                self.security.replay_remove_acl(record)
+            case records.UserScramCredentialRecord():
+                self.security.replay_scram(record)
+            case records.RemoveUserScramCredentialRecord():
+                self.security.replay_remove_scram(record)
+            case records.DelegationTokenRecord():
+                self.security.replay_token(record)
+            case records.RemoveDelegationTokenRecord():
+                self.security.replay_remove_token(record)
+            case records.ClientQuotaRecord():
+                self.security.replay_quota(record)
+            case _:
+                return False
+        return True
+
     def _replay_config(self, record: records.ConfigRecord) -> None:
         resource = ConfigResource(ConfigResourceType(record.resource_type), record.resource_name)
         config = self.changed_configs.get(resource)
@@ -156,11 +155,3 @@ class MetadataDelta:
             return self.base.features
         levels = {**self.base.features, **self.changed_features}
         return frozen_mapping({name: level for name, level in levels.items() if level})
-
-    def _unmodelled(self) -> Mapping[str, int]:
-        if not self.ignored:
-            return self.base.unmodelled
-        counts = dict(self.base.unmodelled)
-        for record in self.ignored:
-            counts[record.type] = counts.get(record.type, 0) + 1
-        return frozen_mapping(counts)

@@ -1,6 +1,6 @@
 """The cluster's metadata at one offset of the metadata log: immutable, shared freely, compared by value.
 
-Owns the shape of what is known of topics, brokers, configs, features and producer ids. Never changes: a
+Owns the shape of what is known of topics, brokers, configs, features, producer ids and stored security. Never changes: a
 `MetadataDelta` makes the next image and shares everything that did not change with the one before.
 """
 
@@ -13,6 +13,13 @@ from typing import Final, TypeVar
 
 from millstream.metadata.broker_registration import BrokerRegistration, ControllerRegistration
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.stored_security import (
+    AccessControlEntry,
+    DelegationToken,
+    QuotaEntity,
+    ScramCredential,
+    ScramUser,
+)
 from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, Offset, ProducerId, Uuid
 
 NO_LEADER: Final = BrokerId(-1)
@@ -102,8 +109,12 @@ class MetadataImage:
     configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=frozen_mapping)
     """Overrides as text; resources without any are absent."""
     next_producer_id: ProducerId = _FIRST_PRODUCER_ID
-    unmodelled: Mapping[str, int] = field(default_factory=frozen_mapping)
-    """How often each record type was met that this image does not hold (ACLs, quotas): a snapshot would lose them."""
+    acls: Mapping[Uuid, AccessControlEntry] = field(default_factory=frozen_mapping)
+    scram: Mapping[ScramUser, ScramCredential] = field(default_factory=frozen_mapping)
+    delegation_tokens: Mapping[str, DelegationToken] = field(default_factory=frozen_mapping)
+    """By token id."""
+    client_quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=frozen_mapping)
+    """Limits by key, such as `producer_byte_rate`; entities without any are absent."""
 
     def topic(self, name: str) -> TopicImage | None:
         return self.topics.by_name.get(name)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
-from millstream.metadata.delta import IgnoredReason, IgnoredRecord, MetadataDelta, MetadataRecord
+from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import ZERO_UUID, LeaderEpoch, Offset, Uuid
 from millstream.protocol.generated.metadata_records import (
-    AccessControlEntryRecord,
     BeginTransactionRecord,
     BrokerEndpoint,
     BrokerFeature,
@@ -246,13 +245,6 @@ def test_eligible_leader_replicas_are_cleared_for_one_topic_or_all() -> None:
             (),
             (),
         )
-
-
-def test_records_that_are_not_modelled_are_counted_not_lost_silently() -> None:
-    delta = MetadataDelta(EMPTY)
-    delta.replay(AccessControlEntryRecord(id=A_ID))
-    assert delta.ignored == [IgnoredRecord("AccessControlEntryRecord", IgnoredReason.NOT_MODELLED)]
-    assert delta.image(Offset(0), LeaderEpoch(0)).unmodelled == {"AccessControlEntryRecord": 1}
 
 
 @pytest.mark.parametrize(
