@@ -50,5 +50,7 @@ class Groups:
         """Takes the place of the group of that id, whatever its kind."""
         self._groups[group.group_id] = group
 
-    def remove(self, group_id: str) -> Group | None:
-        return self._groups.pop(group_id, None)
+    def remove_as(self, kind: type[Group], group_id: str) -> None:
+        """Only if it is of that kind: a tombstone of what the group used to be leaves what it has become."""
+        if isinstance(self._groups.get(group_id), kind):
+            del self._groups[group_id]

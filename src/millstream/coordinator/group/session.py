@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from millstream.coordinator.group import rebalance
 from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.groups import Groups
-from millstream.coordinator.group.rebalance import (
-    maybe_complete_join,
-    rebalance_or_complete_join,
-    remove_member,
-)
 from millstream.coordinator.group.state import GroupState
-from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.coordinator.result import CoordinatorContext
 from millstream.errors import (
     IllegalGeneration,
@@ -40,15 +36,25 @@ def heartbeat(
         turn.result.reply(context.token, HeartbeatResponse())
 
 
-def expire_session(groups: Groups, group_id: str, member_id: str, turn: Turn) -> None:
-    """The session timer of a member, or of an id handed out to a member that never joined, has fired."""
-    group = groups.find_as(ClassicGroup, group_id)
-    if group is None:
-        return
+def expire(group: ClassicGroup, timer: GroupTimer, turn: Turn) -> None:
+    """One of the timers of a classic group has fired."""
+    match timer.kind:
+        case TimerKind.SESSION:
+            _expire_session(group, timer.member_id, turn)
+        case TimerKind.JOIN:
+            rebalance.expire_join(group, turn)
+        case TimerKind.SYNC:
+            rebalance.expire_sync(group, turn)
+        case _:
+            pass
+
+
+def _expire_session(group: ClassicGroup, member_id: str, turn: Turn) -> None:
+    """Of a member, or of an id handed out to a member that never joined."""
     member = group.members.get(member_id)
     if member_id in group.pending_members:
         group.pending_members.remove(member_id)
-        maybe_complete_join(group, turn)
+        rebalance.maybe_complete_join(group, turn)
     elif member is not None and not member.outlives_its_session:
-        remove_member(group, member, turn)
-        rebalance_or_complete_join(group, turn, f"session of {member_id} expired")
+        rebalance.remove_member(group, member, turn)
+        rebalance.rebalance_or_complete_join(group, turn, f"session of {member_id} expired")

@@ -200,17 +200,16 @@ class GroupShard:
     def handle_timer(self, key: TimerKey, now: Instant) -> CoordinatorResult:
         assert isinstance(key, GroupTimer), "a timer of another shard"
         turn = self._turn(now)
-        group = self._groups.find_as(ClassicGroup, key.group_id)
-        if key.kind is TimerKind.SESSION:
-            session.expire_session(self._groups, key.group_id, key.member_id, turn)
-        elif key.kind is TimerKind.JOIN and group is not None:
-            rebalance.expire_join(group, turn)
-        elif key.kind is TimerKind.SYNC and group is not None:
-            rebalance.expire_sync(group, turn)
-        elif key.kind is TimerKind.OFFSET_EXPIRY:
+        if key.kind is TimerKind.OFFSET_EXPIRY:
             is_done = offset_expiry.expire_offsets(self._groups, self._offsets, turn)
             interval_ms = self._config.offsets_retention_check_interval_ms
             self._start_expiry_timer(turn, interval_ms if is_done else _EXPIRY_PAUSE_MS)
+            return turn.result
+        match self._groups.find(key.group_id):
+            case ClassicGroup() as group:
+                session.expire(group, key, turn)
+            case _:
+                pass  # the group is gone, or has become one of another kind that does not run this timer
         return turn.result
 
     def handle_append_failed(
@@ -224,8 +223,8 @@ class GroupShard:
         return turn.result
 
     def _rebalance_unstored(self, group_id: str, turn: Turn) -> None:
-        group = self._groups.find_as(ClassicGroup, group_id)
-        if group is not None and group.state in (
+        group = self._groups.find(group_id)
+        if isinstance(group, ClassicGroup) and group.state in (
             GroupState.COMPLETING_REBALANCE,
             GroupState.STABLE,
         ):
@@ -242,7 +241,7 @@ class GroupShard:
                 self._groups.get_or_create_classic(key.group, timestamp_ms=-1)
                 self._offsets.put(key, StoredOffset(value, offset), record.producer_id)
             case GroupMetadataKey() as key, None:
-                self._groups.remove(key.group)
+                self._groups.remove_as(ClassicGroup, key.group)
             case GroupMetadataKey() as key, GroupMetadataValue() as value:
                 self._replay_group(key.group, value)
             case _:

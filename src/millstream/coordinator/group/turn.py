@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.group import Group
 from millstream.coordinator.group.member import Member
 from millstream.coordinator.group.state import GroupState
 from millstream.coordinator.result import CoordinatorResult
@@ -15,6 +16,8 @@ from millstream.runtime import Instant
 
 
 class TimerKind(Enum):
+    """Each kind of group knows what its own timers mean; one that fires for a group of another kind means nothing."""
+
     SESSION = "session"
     """A member has not been heard of."""
     JOIN = "join"
@@ -38,14 +41,14 @@ class Turn:
     config: GroupCoordinatorConfig
     result: CoordinatorResult = field(default_factory=CoordinatorResult)
 
-    def start_session(self, group: ClassicGroup, member_id: str, timeout_ms: int) -> None:
+    def start_session(self, group: Group, member_id: str, timeout_ms: int) -> None:
         self._start(GroupTimer(TimerKind.SESSION, group.group_id, member_id), timeout_ms)
 
     def restart_session(self, group: ClassicGroup, member: Member) -> None:
         """The member is known to be alive now."""
         self.start_session(group, member.member_id, member.terms.session_timeout_ms)
 
-    def end_session(self, group: ClassicGroup, member_id: str) -> None:
+    def end_session(self, group: Group, member_id: str) -> None:
         self.result.cancel_timer(GroupTimer(TimerKind.SESSION, group.group_id, member_id))
 
     def start_join_timer(self, group: ClassicGroup, delay_ms: int) -> None:
