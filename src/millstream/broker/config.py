@@ -109,7 +109,7 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
         **typed,
         data_directory=_data_directory(values),
         listeners=client_listeners(
-            listeners, controller_names, _list_of(values, "listener.security.protocol.map")
+            listeners, controller_names, _items(str(values["listener.security.protocol.map"]))
         ),
         advertised=parse_listeners("advertised.listeners", advertised) if advertised else None,
         topic_defaults=implied,
@@ -134,7 +134,7 @@ def with_client_port(settings: Mapping[str, str], port: int) -> dict[str, str]:
         ("listeners", settings.get("listeners", default)),
         ("advertised.listeners", settings.get("advertised.listeners", "")),
     ):
-        entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+        entries = _items(text)
         if entries:
             changed[key] = ",".join(with_port(entries, controller_names, port))
     return changed
@@ -186,7 +186,7 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
 
 
 def _data_directory(values: Mapping[str, ConfigValue]) -> str:
-    directories = _list_of(values, "log.dirs") or (str(values["log.dir"]),)
+    directories = _list_of(values, "log.dirs") or _list_of(values, "log.dir")
     if len(directories) > 1:
         raise ConfigError(
             f"log.dirs names {len(directories)} directories: this version keeps all logs in one"
@@ -203,3 +203,7 @@ def _list_of(values: Mapping[str, ConfigValue], name: str) -> tuple[str, ...]:
     value = values[name]
     assert value is None or isinstance(value, tuple), f"{name} is a list in the table"
     return value or ()
+
+
+def _items(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]

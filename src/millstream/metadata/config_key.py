@@ -130,6 +130,8 @@ class ConfigKey:
             return "true" if value else "false"
         if isinstance(value, tuple):
             return ",".join(value)
+        if isinstance(value, float):
+            return repr(value).replace("e+", "E").replace("e", "E")  # as Java writes it
         return str(value)
 
     def _value_of(self, text: str) -> ConfigValue:

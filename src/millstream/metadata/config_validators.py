@@ -54,8 +54,12 @@ class OneOf:
     """Exactly one of the given words."""
 
     words: tuple[str, ...]
+    any_case: bool = False
+    """Upper and lower case are the same; `words` are in lower case."""
 
     def problem(self, value: ConfigValue) -> str | None:
+        if self.any_case and isinstance(value, str):
+            value = value.lower()
         return None if value in self.words else f"write one of {self.allowed}"
 
     @property
