@@ -12,6 +12,8 @@ from millstream.runtime import File
 _WINDOW_BYTES: Final = 8192
 """One read serves the small batches of two index intervals; for large batches it costs no more than a header would."""
 
+_BATCH_WINDOW_BYTES: Final = 64 * 1024
+
 
 def scan_headers(file: File, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
     """Each batch from `position` on as (position, header), until one would end beyond `end`.
@@ -32,6 +34,24 @@ def scan_headers(file: File, position: int, end: int) -> Iterator[tuple[int, Bat
             return
         yield position, header
         position += header.size_bytes
+
+
+def scan_batches(
+    file: File, position: int, end: int
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """Each whole batch from `position` on as (position, header, bytes); many small ones cost one read.
+
+    Raises CorruptMessage where bytes are no batch header or end before the batch does.
+    """
+    window, window_start = memoryview(b""), position
+    for start, header in scan_headers(file, position, end):
+        if start + header.size_bytes > window_start + len(window):
+            length = max(header.size_bytes, min(_BATCH_WINDOW_BYTES, end - start))
+            window, window_start = memoryview(file.read_at(start, length)), start
+            if len(window) < header.size_bytes:
+                raise CorruptMessage(f"the batch at position {start} ends beyond the file")
+        at = start - window_start
+        yield start, header, window[at : at + header.size_bytes]
 
 
 def read_batch(file: File, position: int, header: BatchHeader) -> memoryview:

@@ -15,6 +15,7 @@ from millstream.log.log_environment import LogEnvironment, SavedState
 from millstream.log.partition_log import PartitionLog
 from millstream.log.text_checkpoints import (
     CLEAN_SHUTDOWN_FILE,
+    CLEANER_OFFSET_FILE,
     HIGH_WATERMARK_FILE,
     LOCK_FILE,
     LOG_START_OFFSET_FILE,
@@ -97,6 +98,7 @@ class LogDirectory:
         self._deletions: list[_Deletion] = []
         self._saved_recovery_points: dict[TopicPartition, int] = {}
         self._saved_start_offsets: dict[TopicPartition, int] = {}
+        self._saved_cleaner_checkpoints: dict[TopicPartition, int] = {}
         self.saved_high_watermarks: dict[TopicPartition, int] = {}
 
     @classmethod
@@ -133,6 +135,7 @@ class LogDirectory:
             self.previous_broker_epoch = decode_clean_shutdown(file_system.read(clean_path))
         self._saved_recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
         self._saved_start_offsets = self._read_offsets(LOG_START_OFFSET_FILE)
+        self._saved_cleaner_checkpoints = self._read_offsets(CLEANER_OFFSET_FILE)
         self.saved_high_watermarks = self._read_offsets(HIGH_WATERMARK_FILE)
         if self.was_clean:
             file_system.remove(clean_path)
@@ -200,6 +203,7 @@ class LogDirectory:
             self._saved_recovery_points.pop(partition, 0),
             self._saved_start_offsets.pop(partition, 0),
             self.was_clean,
+            self._saved_cleaner_checkpoints.pop(partition, None),
         )
 
     def _claim(self, directory: str, topic_id: Uuid) -> None:
@@ -269,6 +273,15 @@ class LogDirectory:
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
         """Kafka's interval is 5 s."""
         self._write_offsets(HIGH_WATERMARK_FILE, high_watermarks)
+
+    def checkpoint_cleaner(self) -> None:
+        """Where cleanings ended; written after each."""
+        cleaned = {
+            log.partition: log.cleaner_checkpoint
+            for log in self
+            if log.cleaner_checkpoint is not None
+        }
+        self._write_offsets(CLEANER_OFFSET_FILE, {**self._saved_cleaner_checkpoints, **cleaned})
 
     # --- end
 

@@ -23,3 +23,4 @@ class SavedState:
     log_start_offset: int = 0
     was_clean: bool = False
     """The broker shut down cleanly: the files are complete as they are."""
+    cleaner_checkpoint: int | None = None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from millstream.log.interrupted_changes import finish_interrupted_changes
 from millstream.log.leader_epochs import LeaderEpochs
 from millstream.log.log_environment import LogEnvironment, SavedState
 from millstream.log.log_state import LogState
@@ -12,26 +11,10 @@ from millstream.log.producer_snapshots import ProducerSnapshots
 from millstream.log.producer_state import ProducerState
 from millstream.log.recovery import Recovery, rebuild_epochs, recover_segments
 from millstream.log.segment import Segment, SegmentLimits
-from millstream.log.segment_files import (
-    CLEANED_SUFFIX,
-    DELETED_SUFFIX,
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    SWAP_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-    offset_of,
-)
+from millstream.log.segment_files import LOG_SUFFIX, offset_of
 from millstream.log.segments import Segments
 from millstream.log.truncation import discard_segments, start_over
 from millstream.metadata.topic_config import LogConfig
-from millstream.runtime import FileSystem
-
-
-def segment_limits(config: LogConfig) -> SegmentLimits:
-    return SegmentLimits(
-        config.segment_bytes, config.segment_index_bytes, config.index_interval_bytes
-    )
 
 
 def load_log(
@@ -40,8 +23,8 @@ def load_log(
     """Raises OSError when the disk refuses."""
     file_system = environment.file_system
     file_system.make_directory(directory)
-    swapped = _finish_interrupted_changes(file_system, directory)
-    limits = segment_limits(config)
+    finish_interrupted_changes(file_system, directory)
+    limits = SegmentLimits.of(config)
 
     def new_segment(base_offset: int) -> Segment:
         return Segment(file_system, directory, base_offset, limits)
@@ -52,7 +35,6 @@ def load_log(
     segments = Segments(
         Segment(file_system, directory, base, limits) for base in bases or [saved.log_start_offset]
     )
-    _remove_replaced(segments, swapped)
     epochs = LeaderEpochs(file_system, directory)
     recovery = _recover(segments, epochs, config, saved)
     discard_segments(segments, recovery.dropped)
@@ -65,6 +47,7 @@ def load_log(
         log_start_offset=log_start_offset,
         log_end_offset=recovery.end_offset,
         recovery_point=min(saved.recovery_point, recovery.end_offset),
+        cleaner_checkpoint=saved.cleaner_checkpoint,
         removed_bytes=recovery.removed_bytes,
     )
     if log_start_offset > recovery.end_offset:
@@ -104,37 +87,3 @@ def _load_producers(loaded: LogState, recovery: Recovery) -> None:
     if found is not None:
         deepen_producers(loaded.producers, loaded.segments.active)
     loaded.snapshots.remove_strays(segment.base_offset for segment in loaded.segments)
-
-
-def _remove_replaced(segments: Segments, swapped: Iterable[int]) -> None:
-    """A cleaned segment takes the place of every segment that begins within it."""
-    for base_offset in swapped:
-        cleaned = segments.from_offset(base_offset)[0]
-        end_offset, _ = cleaned.scan_end()
-        discard_segments(
-            segments, [s for s in segments if base_offset < s.base_offset < end_offset]
-        )
-
-
-def _finish_interrupted_changes(file_system: FileSystem, directory: str) -> list[int]:
-    """Deletions that were begun are completed, cleaned segments not yet swapped in are dropped, swaps are completed.
-
-    Returns the base offsets of segments that were swapped in.
-    """
-    swapped: list[int] = []
-    for name in file_system.list(directory):
-        if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
-            file_system.remove(f"{directory}/{name}")
-        elif name.endswith(SWAP_SUFFIX):
-            target = name.removesuffix(SWAP_SUFFIX)
-            file_system.rename(f"{directory}/{name}", f"{directory}/{target}")
-            base_offset = offset_of(target, LOG_SUFFIX)
-            if base_offset is not None:
-                swapped.append(base_offset)
-    names = set(file_system.list(directory))
-    for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX):
-        for name in names:
-            orphan = offset_of(name, suffix)
-            if orphan is not None and f"{orphan:020d}{LOG_SUFFIX}" not in names:
-                file_system.remove(f"{directory}/{name}")
-    return swapped

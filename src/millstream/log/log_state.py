@@ -20,5 +20,7 @@ class LogState:
     log_end_offset: int
     recovery_point: int
     """Every record below it is on the disk."""
+    cleaner_checkpoint: int | None = None
+    """Where the last cleaning ended."""
     removed_bytes: int = 0
     """What recovery cut off when the log was loaded: bytes that were no valid batch."""

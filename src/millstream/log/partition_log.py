@@ -16,9 +16,12 @@ from typing import NamedTuple, NoReturn, Self, final
 
 from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
 from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches
+from millstream.log.compaction import CleanedSegment, swap_in
+from millstream.log.compaction_plan import CompactionBounds, CompactionPlan, plan_compaction
+from millstream.log.departed_segments import DepartedSegments
 from millstream.log.flush_plan import FlushPlan
 from millstream.log.log_environment import LogEnvironment, SavedState
-from millstream.log.log_loader import load_log, segment_limits
+from millstream.log.log_loader import load_log
 from millstream.log.log_reader import (
     FetchData,
     aborted_transactions,
@@ -28,7 +31,7 @@ from millstream.log.log_reader import (
 from millstream.log.log_state import LogState
 from millstream.log.producer_replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
-from millstream.log.segment import Segment
+from millstream.log.segment import Segment, SegmentLimits
 from millstream.log.timestamp_lookup import TimestampedOffset, find_max_timestamp, find_timestamp
 from millstream.log.transaction_index import AbortedTransaction
 from millstream.log.truncation import cut_log, start_over
@@ -76,7 +79,7 @@ class PartitionLog:
         self._snapshots = state.snapshots
         self._state = state
         self._sealed_files: list[File] = []
-        self._deleted: list[tuple[int, Segment]] = []
+        self._departed = DepartedSegments()
         self._failure: str | None = None
         self._last_flush_ms = now.monotonic_ms
         self._begin_active(now)
@@ -149,7 +152,7 @@ class PartitionLog:
 
     def update_config(self, config: LogConfig) -> None:
         self._config = config
-        self._state.segments.active.limits = segment_limits(config)
+        self._state.segments.active.limits = SegmentLimits.of(config)
 
     # --- append
 
@@ -430,7 +433,7 @@ class PartitionLog:
         self._check_usable()
         try:
             self.producers.remove_expired(now.wall_ms, self._environment.producer_id_expiration_ms)
-            self._remove_due_files(now)
+            self._departed.remove_due(now.monotonic_ms)
             state = self._state
             offsets = LogOffsets(state.log_start_offset, state.log_end_offset, upper_bound)
             planned = plan_retention(state.segments, self._config, offsets, now.wall_ms)
@@ -445,9 +448,7 @@ class PartitionLog:
             self.roll(now)
         self._state.segments.remove(planned)
         start_offset = self._state.segments.first.base_offset
-        for segment in planned:
-            segment.mark_deleted()
-            self._deleted.append((now.monotonic_ms + self._config.file_delete_delay_ms, segment))
+        self._departed.add(planned, now.monotonic_ms + self._config.file_delete_delay_ms)
         self._snapshots.remove(
             offset for offset in self._snapshots.offsets() if offset < start_offset
         )
@@ -455,9 +456,42 @@ class PartitionLog:
             self._state.log_start_offset = start_offset
             self.leader_epochs.truncate_from_start(start_offset)
 
-    def _remove_due_files(self, now: Instant) -> None:
-        while self._deleted and self._deleted[0][0] <= now.monotonic_ms:
-            self._deleted.pop(0)[1].remove_deleted()
+    # --- compaction
+
+    @property
+    def cleaner_checkpoint(self) -> int | None:
+        """Where the last cleaning ended; None when there was none."""
+        return self._state.cleaner_checkpoint
+
+    def plan_compaction(self, high_watermark: int, now: Instant) -> CompactionPlan | None:
+        """What a cleaning would do that begins now; None when there is nothing."""
+        state = self._state
+        upper_bound = min(self.last_stable_offset(high_watermark), state.recovery_point)
+        bounds = CompactionBounds(
+            state.log_start_offset, state.log_end_offset, state.cleaner_checkpoint, upper_bound
+        )
+        return plan_compaction(state.segments, self._config, self.producers, bounds, now.wall_ms)
+
+    def replace_segments(self, finished: CleanedSegment, now: Instant) -> bool:
+        """Swaps a cleaned segment in. False, and it is removed, when a segment it was made of left the log meanwhile.
+
+        Raises KafkaStorageError; the log then refuses everything until recovery has completed the swap.
+        """
+        self._check_usable()
+        try:
+            if not set(finished.replaced) <= set(self._state.segments):
+                finished.cleaned.remove()
+                return False
+            due_ms = now.monotonic_ms + self._config.file_delete_delay_ms
+            swap_in(self._state, self._departed, finished, due_ms)
+        except OSError as error:
+            self._fail(f"a cleaned segment could not be swapped in ({error.strerror or error})")
+            raise self._storage_error("compact", error) from error
+        return True
+
+    def complete_compaction(self, end_offset: int) -> None:
+        """A cleaning is done: what comes before `end_offset` is clean."""
+        self._state.cleaner_checkpoint = min(end_offset, self._state.log_end_offset)
 
     # --- end
 
@@ -468,11 +502,9 @@ class PartitionLog:
             self._sealed_files.extend(self._state.segments.active.seal())
             self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
             self.flush(now)
-            for _, segment in self._deleted:
-                segment.remove_deleted()
+            self._departed.remove_all()
         except OSError as error:
             raise self._storage_error("close", error) from error
-        self._deleted.clear()
         self.abandon()
 
     def retire(self, reason: str) -> None:
@@ -483,7 +515,8 @@ class PartitionLog:
         """Closes the files as they are, for a log that failed or is deleted; the next start recovers it."""
         _close_all(self._sealed_files)
         self._sealed_files.clear()
-        for segment in [*self._state.segments, *(segment for _, segment in self._deleted)]:
+        self._departed.close()
+        for segment in self._state.segments:
             segment.close()
         self._failure = self._failure or f"the log of {self.partition} is closed"
 
@@ -503,7 +536,7 @@ class PartitionLog:
         )
 
     def _new_segment(self, base_offset: int) -> Segment:
-        limits = segment_limits(self._config)
+        limits = SegmentLimits.of(self._config)
         return Segment(self._environment.file_system, self.directory, base_offset, limits)
 
 

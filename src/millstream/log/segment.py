@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, final
+from typing import Final, NamedTuple, Self, final
 
 from millstream.errors import CorruptMessage
 from millstream.log.header_scan import scan_headers
-from millstream.log.index_file import CorruptIndex
+from millstream.log.index_file import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, CorruptIndex
 from millstream.log.offset_index import OffsetIndex
 from millstream.log.segment_files import (
+    CLEANED_SUFFIX,
     DELETED_SUFFIX,
     INDEX_SUFFIX,
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
     segment_path,
 )
 from millstream.log.time_index import TimeIndex
 from millstream.log.transaction_index import TransactionIndex
+from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import BatchHeader
 from millstream.runtime import File, FileSystem
 from millstream.runtime.files import Buffer
@@ -40,6 +43,10 @@ class SegmentLimits:
     index_bytes: int
     index_interval_bytes: int
 
+    @classmethod
+    def of(cls, config: LogConfig) -> Self:
+        return cls(config.segment_bytes, config.segment_index_bytes, config.index_interval_bytes)
+
 
 class BatchStart(NamedTuple):
     position: int
@@ -49,8 +56,15 @@ class BatchStart(NamedTuple):
 @final
 class Segment:
     def __init__(
-        self, file_system: FileSystem, directory: str, base_offset: int, limits: SegmentLimits
+        self,
+        file_system: FileSystem,
+        directory: str,
+        base_offset: int,
+        limits: SegmentLimits,
+        *,
+        suffix: str = "",
     ) -> None:
+        """`suffix` comes after the names of the files, for a segment that is not part of the log yet."""
         self.base_offset = base_offset
         self.limits = limits
         self.directory = directory
@@ -59,14 +73,11 @@ class Segment:
         self.max_timestamp_ms = -1
         self.max_timestamp_offset = -1
         self._file_system = file_system
-        self._file = file_system.open(segment_path(directory, base_offset, LOG_SUFFIX))
-        self._offset_index = OffsetIndex(
-            file_system, segment_path(directory, base_offset, INDEX_SUFFIX), limits.index_bytes
-        )
-        self._time_index = TimeIndex(
-            file_system, segment_path(directory, base_offset, TIME_INDEX_SUFFIX), limits.index_bytes
-        )
-        self.transaction_index = TransactionIndex(file_system, directory, base_offset)
+        self._suffix = suffix
+        self._file = file_system.open(self._path(LOG_SUFFIX))
+        self._offset_index = OffsetIndex(file_system, self._path(INDEX_SUFFIX), limits.index_bytes)
+        self._time_index = TimeIndex(file_system, self._path(TIME_INDEX_SUFFIX), limits.index_bytes)
+        self.transaction_index = TransactionIndex(file_system, self._path(TRANSACTION_INDEX_SUFFIX))
         self._bytes_since_entry = 0
         self._is_index_full = False
         self._indexes_ready = self._file.size == 0
@@ -94,6 +105,19 @@ class Segment:
     def time_index(self) -> TimeIndex:
         self.prepare_indexes()
         return self._time_index
+
+    @property
+    def index_bytes(self) -> int:
+        """Size of the larger index."""
+        return max(
+            self.offset_index.entry_count * OFFSET_ENTRY_BYTES,
+            self.time_index.entry_count * TIME_ENTRY_BYTES,
+        )
+
+    @property
+    def modified_ms(self) -> int:
+        """When the log file was last written: the age of records without timestamps. Milliseconds since 1970."""
+        return self._file_system.modified_ms(self._path(LOG_SUFFIX))
 
     @property
     def largest_timestamp_ms(self) -> int:
@@ -155,7 +179,11 @@ class Segment:
 
     def write_indexes(self) -> list[File]:
         self.prepare_indexes()
-        written = self._offset_index.write(), self._time_index.write()
+        written = (
+            self._offset_index.write(),
+            self._time_index.write(),
+            self.transaction_index.write(),
+        )
         return [file for file in written if file is not None]
 
     def _force_time_entry(self) -> None:
@@ -280,22 +308,56 @@ class Segment:
             del boundaries[next(iter(boundaries))]
         boundaries[offset] = position
 
+    # --- cleaned segments
+
+    def new_cleaned(self, limits: SegmentLimits) -> Segment:
+        """An empty segment with this one's base offset, beside the log; what an earlier attempt left is removed."""
+        for suffix in SEGMENT_SUFFIXES:
+            path = segment_path(self.directory, self.base_offset, suffix) + CLEANED_SUFFIX
+            if self._file_system.exists(path):
+                self._file_system.remove(path)
+        return Segment(
+            self._file_system, self.directory, self.base_offset, limits, suffix=CLEANED_SUFFIX
+        )
+
+    def set_modified_ms(self, modified_ms: int) -> None:
+        self._file_system.set_modified_ms(self._path(LOG_SUFFIX), modified_ms)
+
+    def sync_directory(self) -> None:
+        self._file_system.sync_directory(self.directory)
+
+    def rename_to(self, suffix: str) -> None:
+        """Gives the files another suffix, the log file last: with it the new name counts. Does not sync the directory."""
+        for kind in reversed(SEGMENT_SUFFIXES):
+            source = self._path(kind)
+            if kind == LOG_SUFFIX or self._file_system.exists(source):
+                self._file_system.rename(
+                    source, segment_path(self.directory, self.base_offset, kind) + suffix
+                )
+        self._suffix = suffix
+        self._offset_index.moved_to(self._path(INDEX_SUFFIX))
+        self._time_index.moved_to(self._path(TIME_INDEX_SUFFIX))
+        self.transaction_index.moved_to(self._path(TRANSACTION_INDEX_SUFFIX))
+
     # --- leaving
 
     def mark_deleted(self) -> None:
         """Renames the files to `*.deleted`; ranges of the log file that are being sent stay readable."""
-        for suffix in SEGMENT_SUFFIXES:
-            path = segment_path(self.directory, self.base_offset, suffix)
+        for kind in SEGMENT_SUFFIXES:
+            path = self._path(kind)
             if self._file_system.exists(path):
                 self._file_system.rename(path, path + DELETED_SUFFIX)
+        self._suffix = DELETED_SUFFIX
 
-    def remove_deleted(self) -> None:
-        """Closes and removes what `mark_deleted` renamed."""
+    def remove(self) -> None:
+        """Closes the segment and removes its files, under the names they have now."""
         self.close()
-        for suffix in SEGMENT_SUFFIXES:
-            path = segment_path(self.directory, self.base_offset, suffix) + DELETED_SUFFIX
-            if self._file_system.exists(path):
-                self._file_system.remove(path)
+        for kind in SEGMENT_SUFFIXES:
+            if self._file_system.exists(self._path(kind)):
+                self._file_system.remove(self._path(kind))
+
+    def _path(self, kind: str) -> str:
+        return segment_path(self.directory, self.base_offset, kind) + self._suffix
 
     def close(self) -> None:
         self._file.close()

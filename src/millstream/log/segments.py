@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import final
 
 from millstream.log.segment import Segment
@@ -50,6 +50,15 @@ class Segments:
         """Where the next segment begins, or the log ends."""
         slot = bisect_right(self._base_offsets, segment.base_offset)
         return self._base_offsets[slot] if slot < len(self._base_offsets) else log_end_offset
+
+    def replace(self, replaced: Sequence[Segment], by: Segment) -> None:
+        """`replaced` are neighbours; `by` has the base offset of the first of them."""
+        slot = self._segments.index(replaced[0])
+        assert self._segments[slot : slot + len(replaced)] == list(replaced), (
+            "only neighbours are replaced together"
+        )
+        self._segments[slot : slot + len(replaced)] = [by]
+        self._base_offsets[slot : slot + len(replaced)] = [by.base_offset]
 
     def remove(self, segments: Iterable[Segment]) -> None:
         gone = {segment.base_offset for segment in segments}

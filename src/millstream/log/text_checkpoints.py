@@ -18,6 +18,7 @@ from millstream.model import TopicPartition, Uuid, uuid_from_text, uuid_text
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
 LOG_START_OFFSET_FILE: Final = "log-start-offset-checkpoint"
 HIGH_WATERMARK_FILE: Final = "replication-offset-checkpoint"
+CLEANER_OFFSET_FILE: Final = "cleaner-offset-checkpoint"
 LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
 PARTITION_METADATA_FILE: Final = "partition.metadata"
 META_PROPERTIES_FILE: Final = "meta.properties"

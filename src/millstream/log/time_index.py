@@ -44,6 +44,10 @@ class TimeIndex:
     def is_full(self) -> bool:
         return len(self._loaded_timestamps()) >= self._entries_max - 1
 
+    @property
+    def entry_count(self) -> int:
+        return len(self._loaded_timestamps())
+
     def entries(self) -> list[TimestampOffset]:
         timestamps = self._loaded_timestamps()
         return [TimestampOffset(*entry) for entry in zip(timestamps, self._offsets, strict=True)]

@@ -8,11 +8,11 @@ Readers at `read_committed` get the entries that overlap what they fetch. The fi
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Final, NamedTuple, final
 
-from millstream.log.segment_files import TRANSACTION_INDEX_SUFFIX, segment_path
 from millstream.log.text_checkpoints import DamagedFile
-from millstream.runtime import FileSystem
+from millstream.runtime import File, FileSystem
 
 _VERSION: Final = 0
 _ENTRY: Final = struct.Struct(">hqqqq")
@@ -27,10 +27,11 @@ class AbortedTransaction(NamedTuple):
 
 @final
 class TransactionIndex:
-    def __init__(self, file_system: FileSystem, directory: str, base_offset: int) -> None:
+    def __init__(self, file_system: FileSystem, path: str) -> None:
         self._file_system = file_system
-        self._path = segment_path(directory, base_offset, TRANSACTION_INDEX_SUFFIX)
+        self._path = path
         self._entries: list[AbortedTransaction] | None = None
+        self._is_synced = True
 
     def append(self, aborted: AbortedTransaction) -> None:
         entries = self.entries()
@@ -39,7 +40,24 @@ class TransactionIndex:
             file.append([_ENTRY.pack(_VERSION, *aborted)])
         finally:
             file.close()
+        self._is_synced = False
         entries.append(aborted)
+
+    def write(self) -> File | None:
+        """The file, for the caller to sync and close; None when nothing was appended since."""
+        if self._is_synced:
+            return None
+        self._is_synced = True
+        return self._file_system.open(self._path)
+
+    def create(self, entries: Iterable[AbortedTransaction]) -> None:
+        """Writes the file anew, also when there are no entries, and syncs it."""
+        created = list(entries)
+        self._file_system.write_atomically(self._path, _encode(created))
+        self._entries = created
+
+    def moved_to(self, path: str) -> None:
+        self._path = path
 
     def overlapping(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """Aborted transactions with records in [first_offset, end_offset)."""
@@ -59,9 +77,7 @@ class TransactionIndex:
         """Forgets transactions that ended at or after `offset`."""
         kept = [entry for entry in self.entries() if entry.last_offset < offset]
         if len(kept) < len(self.entries()):
-            data = b"".join(_ENTRY.pack(_VERSION, *entry) for entry in kept)
-            self._file_system.write_atomically(self._path, data)
-            self._entries = kept
+            self.create(kept)
 
     def clear(self) -> None:
         """Forgets everything, readable or not; recovery writes it again from the markers in the log."""
@@ -79,3 +95,7 @@ class TransactionIndex:
                 ".kafka_cleanshutdown and start it again: recovery writes the file anew"
             )
         return [AbortedTransaction(*fields) for _, *fields in _ENTRY.iter_unpack(data)]
+
+
+def _encode(entries: Iterable[AbortedTransaction]) -> bytes:
+    return b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries)

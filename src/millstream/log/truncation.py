@@ -14,12 +14,14 @@ from millstream.log.segments import Segments
 
 
 def discard_segments(segments: Segments, unwanted: Iterable[Segment]) -> None:
-    """Removes segments and their files at once; only for segments that nobody can be reading."""
+    """Removes segments and their files at once; only for segments that nobody can be reading.
+
+    The last one goes first: a crash half way leaves no hole.
+    """
     gone = list(unwanted)
     segments.remove(gone)
-    for segment in gone:
-        segment.mark_deleted()
-        segment.remove_deleted()
+    for segment in reversed(gone):
+        segment.remove()
 
 
 def cut_log(state: LogState, offset: int) -> None:
@@ -38,6 +40,8 @@ def cut_log(state: LogState, offset: int) -> None:
     state.log_end_offset = end_offset
     state.recovery_point = min(state.recovery_point, end_offset)
     state.log_start_offset = min(state.log_start_offset, end_offset)
+    if state.cleaner_checkpoint is not None:
+        state.cleaner_checkpoint = min(state.cleaner_checkpoint, end_offset)
     state.leader_epochs.truncate_from_end(end_offset)
     reload_producers(state)
 
@@ -47,6 +51,7 @@ def start_over(state: LogState, offset: int, new_segment: Callable[[int], Segmen
     discard_segments(state.segments, list(state.segments))
     state.segments.add(new_segment(offset))
     state.log_start_offset = state.log_end_offset = state.recovery_point = offset
+    state.cleaner_checkpoint = None
     state.leader_epochs.clear()
     state.producers.clear()
     state.snapshots.remove(state.snapshots.offsets())

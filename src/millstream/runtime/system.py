@@ -111,8 +111,19 @@ class SystemFileSystem:
 
     def rename(self, source: str, target: str) -> None:
         os.replace(source, target)
-        for parent in {os.path.dirname(source), os.path.dirname(target)}:
-            _sync_directory(parent)
+
+    def sync_directory(self, path: str) -> None:
+        descriptor = os.open(path or ".", os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def modified_ms(self, path: str) -> int:
+        return os.stat(path).st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def remove(self, path: str) -> None:
         os.remove(path)
@@ -131,6 +142,7 @@ class SystemFileSystem:
             file.flush()
             os.fsync(file.fileno())
         self.rename(temporary, path)
+        self.sync_directory(os.path.dirname(path))
 
     def lock(self, path: str) -> File:
         file = SystemFile(path, os.O_RDWR | os.O_CREAT)
@@ -141,11 +153,3 @@ class SystemFileSystem:
                 file.close()
             raise
         return file
-
-
-def _sync_directory(path: str) -> None:
-    descriptor = os.open(path or ".", os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -21,16 +21,21 @@ def _keep_nothing(_path: str, _unsynced: int) -> int:
     return 0
 
 
+class PowerLost(Exception):
+    """The machine stopped in the middle of what it did; nothing is to be handled, `crash` comes next."""
+
+
 class SimDisk:
     """The contents of one file: `data` as programs see it, the first `durable_bytes` of it safe from a crash."""
 
-    __slots__ = ("data", "durable_bytes", "handles", "is_locked")
+    __slots__ = ("data", "durable_bytes", "handles", "is_locked", "modified_ms")
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.durable_bytes = 0
         self.handles = 0
         self.is_locked = False
+        self.modified_ms = 0
 
 
 class SimFile:
@@ -50,9 +55,11 @@ class SimFile:
 
     def append(self, buffers: Sequence[Buffer]) -> int:
         self._check_open()
+        self._file_system.count_operation()
         data = b"".join(bytes(buffer) for buffer in buffers)
         room = self._file_system.take_space(len(data))
         self._disk.data += data[:room]
+        self._disk.modified_ms = self._file_system.now_ms
         if room < len(data):
             raise OSError(errno.ENOSPC, "No space left on device", self._path)
         return len(data)
@@ -68,6 +75,7 @@ class SimFile:
 
     def truncate(self, size: int) -> None:
         self._check_open()
+        self._file_system.count_operation()
         assert size <= len(self._disk.data), "files are only cut, never stretched"
         self._file_system.give_space(len(self._disk.data) - size)
         del self._disk.data[size:]
@@ -75,6 +83,7 @@ class SimFile:
 
     def sync(self) -> None:
         self._check_open()
+        self._file_system.count_operation()
         self._file_system.check_sync(self._path)
         self._disk.durable_bytes = len(self._disk.data)
 
@@ -100,6 +109,10 @@ class SimFileSystem:
         self.space_bytes: int | None = None
         self.failing_syncs: Callable[[str], bool] = _never_fails
         self.sync_count = 0
+        self.now_ms = 0
+        """What files are stamped with when they are written."""
+        self.operations_left: int | None = None
+        """How many changes of the disk still happen before the power fails; None for as many as are asked for."""
         self._files: dict[str, SimDisk] = {}
         self._directories: set[str] = {"", "/"}
 
@@ -115,6 +128,7 @@ class SimFileSystem:
         Behind them come `zeroed_bytes(path, lost)` zeros: a file system may make a file longer before it writes the data.
         Open handles are dead afterwards; locks are released.
         """
+        self.operations_left = None
         for path, disk in list(self._files.items()):
             survivor = SimDisk()
             unsynced = len(disk.data) - disk.durable_bytes
@@ -122,6 +136,7 @@ class SimFileSystem:
             survivor.data = disk.data[: disk.durable_bytes + kept]
             survivor.data += bytes(min(unsynced - kept, zeroed_bytes(path, unsynced - kept)))
             survivor.durable_bytes = len(survivor.data)
+            survivor.modified_ms = disk.modified_ms
             self._files[path] = survivor
 
     def corrupt(self, path: str, position: int, data: bytes) -> None:
@@ -147,6 +162,13 @@ class SimFileSystem:
         if self.failing_syncs(path):
             raise OSError(errno.EIO, "Input/output error", path)
 
+    def count_operation(self) -> None:
+        """Called before every change. Raises PowerLost, from then on every time until `crash`."""
+        if self.operations_left is not None:
+            if self.operations_left <= 0:
+                raise PowerLost
+            self.operations_left -= 1
+
     # --- runtime.FileSystem
 
     def open(self, path: str, *, create: bool = True) -> File:
@@ -154,6 +176,7 @@ class SimFileSystem:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "No such file", path)
             self._check_parent(path)
+            self.count_operation()
             self._files[path] = SimDisk()
         return SimFile(self, path, self._files[path])
 
@@ -179,13 +202,25 @@ class SimFileSystem:
             path = posixpath.dirname(path)
 
     def rename(self, source: str, target: str) -> None:
+        self.count_operation()
         if source in self._directories:
             self._move_tree(source, target)
             return
         self._files[target] = self._disk(source)
         del self._files[source]
 
+    def sync_directory(self, path: str) -> None:
+        self.count_operation()
+        self.check_sync(path)
+
+    def modified_ms(self, path: str) -> int:
+        return self._disk(path).modified_ms
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        self._disk(path).modified_ms = modified_ms
+
     def remove(self, path: str) -> None:
+        self.count_operation()
         self.give_space(len(self._disk(path).data))
         del self._files[path]
 
@@ -200,6 +235,7 @@ class SimFileSystem:
 
     def write_atomically(self, path: str, data: bytes) -> None:
         self._check_parent(path)
+        self.count_operation()
         if self.take_space(len(data)) < len(data):
             raise OSError(errno.ENOSPC, "No space left on device", path)
         self.check_sync(path)

@@ -1,0 +1,36 @@
+"""Segments that left a log and wait for `file.delete.delay.ms`: ranges of their files may be on their way to clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import final
+
+from millstream.log.segment import Segment
+
+
+@final
+class DepartedSegments:
+    def __init__(self) -> None:
+        self._departed: list[tuple[int, Segment]] = []
+
+    def add(self, segments: Iterable[Segment], due_ms: int) -> None:
+        """Renames their files; `due_ms` is a time of the monotonic clock. Raises OSError."""
+        for segment in segments:
+            segment.mark_deleted()
+            self._departed.append((due_ms, segment))
+
+    def remove_due(self, now_ms: int) -> None:
+        """Raises OSError."""
+        while self._departed and self._departed[0][0] <= now_ms:
+            self._departed[0][1].remove()
+            del self._departed[0]
+
+    def remove_all(self) -> None:
+        """Raises OSError."""
+        while self._departed:
+            self._departed.pop()[1].remove()
+
+    def close(self) -> None:
+        """Keeps the files; the next start removes them."""
+        for _, segment in self._departed:
+            segment.close()
