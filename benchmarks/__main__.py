@@ -1,8 +1,8 @@
 """`make bench`, or `python -m benchmarks NAME...`: runs the benchmarks one after another, each in a fresh process.
 
 Every benchmark measures us and a peer in the same run, A B A B, and prints ratios: absolute figures depend on the machine.
-The peers are Python packages of requirements/dev.txt. With MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT (and
-MILLSTREAM_KAFKA_PID for its processor time) `broker` and `clients` measure an Apache Kafka beside us as well.
+The peers are Python packages of requirements/dev.txt. With MILLSTREAM_KAFKA_CLASSPATH naming Kafka's jars `broker` and `scale`
+start an Apache Kafka beside us; `clients` measures one that runs already, at MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ BENCHMARKS = {
     "records": "record batches to Arrow and back, compiled and interpreted",
     "log": "append to and read from a partition log",
     "broker": "raw produce and fetch frames, against Apache Kafka when one is given",
+    "scale": "many partitions, connections and group members, against Apache Kafka when one is given",
+    "end_to_end": "latency of librdkafka at 1,000 messages a second, against Apache Kafka when one is given",
     "clients": "produce and consume, against confluent-kafka, aiokafka and kafka-python",
     "streams": "operators on the kernel",
     "pipeline": "topic to topic on Apache Spark",

@@ -1,35 +1,28 @@
-"""Raw produce and fetch frames over one pipelined connection: our broker, and Apache Kafka beside it when one is given.
+"""Raw produce and fetch frames over one pipelined connection: our broker, and Apache Kafka beside it.
 
-    python -m benchmarks.broker [--peer HOST:PORT --peer-pid PID] [--seconds 3] [--only NAME]
+    python -m benchmarks.broker [--flush never|auto] [--seconds 3] [--only NAME]
 
-Nothing is compressed and nothing waits for the disk on either side (millstream.flush.on.ack=never, Kafka's default).
+Kafka is started when MILLSTREAM_KAFKA_CLASSPATH names its jars. Nothing is compressed. With `never` nothing waits for the disk
+on either side; with `auto`, our default, every acks=all produce of ours waits for an fsync and Kafka's still does not.
 Each workload runs A B A B; the better of the two runs counts, with the processor time of the server process.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-import secrets
-import socket
 import statistics
-import struct
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
-import psutil
-
-from millstream.protocol.api import ApiKey, Message
-from millstream.protocol.frames import decode_response, encode_request
-from millstream.protocol.generated.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
+from benchmarks import kafka_peer
+from benchmarks.kafka_peer import KafkaPeer
+from benchmarks.wire import Connection, cpu_s, create_topic, frame_of, pipelined, rss_mb
+from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
-from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from millstream.protocol.generated.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -39,8 +32,8 @@ from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.testing.broker import Broker
 
+FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 _LOG_BYTES = 256 << 20
-_SIZE = struct.Struct(">i")
 
 
 @dataclass(frozen=True)
@@ -82,62 +75,6 @@ class Result:
         )
 
 
-class Connection:
-    """One blocking connection that sends prepared frames and reads whole responses."""
-
-    def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=30)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._buffer = memoryview(bytearray(16 << 20))
-
-    def send(self, frame: bytes) -> None:
-        self._socket.sendall(frame)
-
-    def receive(self) -> memoryview:
-        self._read_exactly(0, 4)
-        (size,) = _SIZE.unpack_from(self._buffer)
-        self._read_exactly(0, size)
-        return self._buffer[:size]
-
-    def ask(self, key: ApiKey, version: int, message: Message) -> Message:
-        self.send(frame_of(key, version, message))
-        return decode_response(key, version, memoryview(bytes(self.receive())))[1]
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def _read_exactly(self, start: int, count: int) -> None:
-        while count:
-            read = self._socket.recv_into(self._buffer[start:], count)
-            if read == 0:
-                raise ConnectionError("the broker closed the connection")
-            start += read
-            count -= read
-
-
-def frame_of(key: ApiKey, version: int, message: Message) -> bytes:
-    return b"".join(bytes(piece) for piece in encode_request(key, version, 1, "benchmark", message))  # type: ignore[arg-type]
-
-
-def create_topic(connection: Connection) -> str:
-    name = f"benchmark-{secrets.token_hex(6)}"
-    configs = [
-        CreatableTopicConfig("retention.ms", "-1"),
-        CreatableTopicConfig("max.message.bytes", "10000000"),
-    ]
-    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, configs=configs)
-    connection.ask(ApiKey.CREATE_TOPICS, 5, CreateTopicsRequest(topics=[topic]))
-    for _ in range(100):
-        answer = connection.ask(
-            ApiKey.METADATA, 9, MetadataRequest(topics=[MetadataRequestTopic(name=name)])
-        )
-        if not answer.topics[0].error_code and answer.topics[0].partitions[0].leader_id >= 0:  # type: ignore[attr-defined]
-            return name
-        time.sleep(0.05)
-    raise TimeoutError(f"{name} got no leader")
-
-
 def produce_frame(topic: str, workload: Workload) -> bytes:
     now = int(time.time() * 1000)
     value = os.urandom(workload.record_bytes)
@@ -174,36 +111,6 @@ def fill(connection: Connection, topic: str, workload: Workload) -> None:
         connection.receive()
 
 
-def pipelined(
-    connection: Connection, next_frame: Callable[[], bytes], in_flight: int, seconds: float
-) -> tuple[int, int, float, list[float]]:
-    """Returns (requests, bytes moved, seconds, latencies in ms)."""
-    sent_at: deque[tuple[float, int]] = deque()
-    latencies: list[float] = []
-    moved = 0
-    start = time.perf_counter()
-    while True:
-        now = time.perf_counter()
-        if now - start < seconds:
-            while len(sent_at) < in_flight:
-                frame = next_frame()
-                sent_at.append((time.perf_counter(), len(frame)))
-                connection.send(frame)
-        elif not sent_at:
-            return len(latencies), moved, now - start, latencies
-        response = connection.receive()
-        began, size = sent_at.popleft()
-        latencies.append((time.perf_counter() - began) * 1000)
-        moved += max(size, len(response))
-
-
-def cpu_s(pid: int | None) -> float:
-    if pid is None:
-        return 0.0
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system
-
-
 def run(address: str, pid: int | None, workload: Workload, seconds: float) -> Result:
     connection = Connection(address)
     topic = create_topic(connection)
@@ -232,33 +139,35 @@ def better(results: list[Result]) -> Result:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--peer", default=os.environ.get("MILLSTREAM_KAFKA_BOOTSTRAP"))
-    parser.add_argument("--peer-pid", type=int, default=os.environ.get("MILLSTREAM_KAFKA_PID"))
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--only", default="")
+    parser.add_argument("--flush", choices=("never", "auto"), action="append")
     options = parser.parse_args()
+    with contextlib.ExitStack() as running:
+        peer = running.enter_context(KafkaPeer()) if kafka_peer.is_available() else None
+        for flush in options.flush or ("never", "auto"):
+            print(f"\nmillstream.flush.on.ack={flush}")
+            compare(flush, peer, options.only, options.seconds)
+
+
+def compare(flush: str, peer: KafkaPeer | None, only: str, seconds: float) -> None:
     start = time.perf_counter()
-    with Broker(in_process=False) as broker:
-        print(
-            f"start to ready {(time.perf_counter() - start) * 1000:.0f} ms, idle {rss_mb(broker.pid):.0f} MB"
-        )
+    with Broker(in_process=False, settings={FLUSH_ON_ACK: flush}) as broker:
+        ready_ms = (time.perf_counter() - start) * 1000
+        print(f"start to ready {ready_ms:.0f} ms, idle {rss_mb(broker.pid):.0f} MB")
         for workload in WORKLOADS:
-            if options.only not in workload.name:
+            if only not in workload.name:
                 continue
             ours, peers = [], []
             for _ in range(2):
-                ours.append(run(broker.bootstrap_servers, broker.pid, workload, options.seconds))
-                if options.peer:
-                    peers.append(run(options.peer, options.peer_pid, workload, options.seconds))
-            print(f"{workload.name}\n  ours   {better(ours)}")
+                ours.append(run(broker.bootstrap_servers, broker.pid, workload, seconds))
+                if peer is not None:
+                    peers.append(run(peer.bootstrap_servers, peer.pid, workload, seconds))
+            print(f"{workload.name}\n  ours   {better(ours)}", flush=True)
             if peers:
                 ratio = better(ours).requests_per_s / better(peers).requests_per_s
-                print(f"  Kafka  {better(peers)}\n  ratio  {ratio:.2f}")
+                print(f"  Kafka  {better(peers)}\n  ratio  {ratio:.2f}", flush=True)
         print(f"after load {rss_mb(broker.pid):.0f} MB")
-
-
-def rss_mb(pid: int | None) -> float:
-    return psutil.Process(pid).memory_info().rss / 1e6
 
 
 if __name__ == "__main__":
