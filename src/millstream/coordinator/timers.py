@@ -23,7 +23,9 @@ class TimerQueue:
     def __len__(self) -> int:
         return len(self._deadlines_ms)
 
-    def start(self, key: TimerKey, deadline_ms: int) -> None:
+    def start(self, key: TimerKey, deadline_ms: int, *, unless_running: bool = False) -> None:
+        if unless_running and key in self._deadlines_ms:
+            return
         self._deadlines_ms[key] = deadline_ms
         place = self._places.get(key)
         if place is None or deadline_ms < place[0]:
