@@ -19,6 +19,7 @@ from millstream.broker.fetch_sessions import FetchSessions
 from millstream.broker.group_coordination import GroupCoordination, group_coordinator_config
 from millstream.broker.hosted_partitions import HostedPartitions
 from millstream.broker.listeners import Listener
+from millstream.broker.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.log_flusher import GroupCommitFlusher
 from millstream.broker.metadata_driver import MetadataDriver
 from millstream.broker.metadata_log import MetadataLog
@@ -30,6 +31,8 @@ from millstream.broker.registry import HANDLERS
 from millstream.controller.settings import ControllerSettings
 from millstream.log.log_directory import LogDirectory
 from millstream.log.log_environment import LogEnvironment
+from millstream.metadata.config_key import ConfigValue
+from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
 from millstream.metadata.topic_config import LogConfig
@@ -84,6 +87,9 @@ class NodeParts:
         )
         self._flusher = GroupCommitFlusher(pool, tasks, clock)
         self._background = BackgroundWork(directory, self._partitions, self._flusher, pool, clock)
+        self._cleaner = LogCleaner(
+            self._partitions, lambda _log: directory, pool, clock, self._cleaner_settings
+        )
         self.node = self._new_node()
 
     async def start(self, advertised: Sequence[Listener]) -> None:
@@ -99,6 +105,8 @@ class NodeParts:
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
         self._tasks.start(self._session.fence_expired(), "broker sessions")
         self._background.start(self._config, self._tasks)
+        if self._setting("log.cleaner.enable"):
+            self._tasks.start(self._cleaner.run(), "log cleaner")
 
     async def leave(self, timeout_s: float) -> bool:
         """Controlled shutdown; whoever waits for this node is told to look elsewhere. False when it took too long."""
@@ -113,6 +121,15 @@ class NodeParts:
         self._directory.close(
             self._background.high_watermarks(), self._session.broker_epoch, self._clock.now()
         )
+
+    def _setting(self, name: str) -> ConfigValue:
+        """What counts now for a broker setting, dynamic ones included."""
+        image, config = self._controller.image, self._config
+        settings = BrokerSettings.of(image, self._identity.node_id, config.settings)
+        return settings.values(BROKER_CONFIGS)(name)
+
+    def _cleaner_settings(self) -> CleanerSettings:
+        return CleanerSettings.of(self._setting)
 
     def _apply(self, published: PublishedImage) -> None:
         """The order matters: a coordinator looks for partitions that must have followed the image before it."""

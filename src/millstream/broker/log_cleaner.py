@@ -1,0 +1,140 @@
+"""Compacts logs in the background: finds the one with the largest dirty part, cleans it, notes how far it got, looks again.
+
+Owns when, where and how fast; what is cleaned and how is the matter of `log.compaction`. A cleaning runs in the disk pool in
+small steps, one at a time, so that neither the event loop nor other work of the pool waits long; between two steps the
+log's owner, the event loop, swaps finished segments in. A log that cannot be cleaned is set aside, and the others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self, final
+
+from millstream.broker.disk_pool import DiskPool
+from millstream.broker.node import Partitions
+from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
+from millstream.log.compaction import Compaction
+from millstream.log.compaction_plan import CompactionPlan
+from millstream.log.log_directory import LogDirectory
+from millstream.log.partition_log import PartitionLog
+from millstream.metadata.config_key import ConfigValue
+from millstream.runtime import Clock
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerSettings:
+    """Kafka's `log.cleaner.*`, as they are at the moment."""
+
+    map_bytes_max: int
+    bytes_per_second_max: float
+    backoff_ms: int
+
+    @classmethod
+    def of(cls, value_of: Callable[[str], ConfigValue]) -> Self:
+        """`value_of` gives the value of a broker setting that counts now."""
+        dedupe_bytes = value_of("log.cleaner.dedupe.buffer.size")
+        load_factor = value_of("log.cleaner.io.buffer.load.factor")
+        bytes_per_second = value_of("log.cleaner.io.max.bytes.per.second")
+        backoff_ms = value_of("log.cleaner.backoff.ms")
+        assert isinstance(dedupe_bytes, int), "a long in the table"
+        assert isinstance(load_factor, float), "a double in the table"
+        assert isinstance(bytes_per_second, float), "a double in the table"
+        assert isinstance(backoff_ms, int), "a long in the table"
+        return cls(int(dedupe_bytes * load_factor), bytes_per_second, backoff_ms)
+
+
+@final
+class LogCleaner:
+    def __init__(
+        self,
+        partitions: Partitions,
+        directory_of: Callable[[PartitionLog], LogDirectory],
+        pool: DiskPool,
+        clock: Clock,
+        settings: Callable[[], CleanerSettings],
+    ) -> None:
+        """`settings` is asked before each cleaning: they may change while the node runs."""
+        self._partitions = partitions
+        self._directory_of = directory_of
+        self._pool = pool
+        self._clock = clock
+        self._settings = settings
+        self._uncleanable: set[PartitionLog] = set()
+
+    @property
+    def uncleanable_partitions_count(self) -> int:
+        return len(self._uncleanable)
+
+    async def run(self) -> None:
+        while True:
+            if not await self.clean_filthiest():
+                await asyncio.sleep(self._settings().backoff_ms / 1000)
+
+    async def clean_filthiest(self) -> bool:
+        """Cleans the log that needs it most; False when none does."""
+        found = self._filthiest()
+        if found is None:
+            return False
+        log, plan = found
+        try:
+            await self._clean(log, plan)
+        except (OSError, MillstreamError) as error:
+            if log.failure is None:
+                self._uncleanable.add(log)
+                _LOGGER.error(  # noqa: TRY400 - the sentence says it
+                    "%s cannot be compacted and is left as it is until the next start: %s",
+                    log.partition,
+                    error,
+                )
+        return True
+
+    def _filthiest(self) -> tuple[PartitionLog, CompactionPlan] | None:
+        now = self._clock.now()
+        logs = {partition.log: partition for _, partition in self._partitions.all()}
+        self._uncleanable &= logs.keys()
+        due: list[tuple[PartitionLog, CompactionPlan]] = []
+        for log, partition in logs.items():
+            if not log.config.is_compacted or log.failure or log in self._uncleanable:
+                continue
+            try:
+                plan = log.plan_compaction(partition.high_watermark, now)
+            except (OSError, KafkaError) as error:
+                self._uncleanable.add(log)
+                _LOGGER.error("%s cannot be compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
+                continue
+            if plan is not None and plan.is_due:
+                due.append((log, plan))
+        return max(due, key=lambda each: each[1].dirty_ratio, default=None)
+
+    async def _clean(self, log: PartitionLog, plan: CompactionPlan) -> None:
+        settings = self._settings()
+        compaction = Compaction(
+            plan,
+            map_bytes_max=settings.map_bytes_max,
+            now_ms=self._clock.now().wall_ms,
+        )
+        steps = compaction.steps()
+        before = log.size_bytes
+        while (step := await self._pool.run(lambda: next(steps, None))) is not None:
+            if step.finished is not None and not log.replace_segments(
+                step.finished, self._clock.now()
+            ):
+                _LOGGER.info(
+                    "%s changed while it was compacted; the next round begins anew", log.partition
+                )
+                return
+            await asyncio.sleep(step.moved_bytes / settings.bytes_per_second_max)
+        log.complete_compaction(compaction.end_offset)
+        _LOGGER.info(
+            "%s is compacted up to offset %d: %d bytes became %d",
+            log.partition, compaction.end_offset, before, log.size_bytes,
+        )  # fmt: skip
+        try:
+            await self._pool.run(self._directory_of(log).checkpoint_cleaner)
+        except KafkaStorageError as error:
+            _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence says it
