@@ -43,6 +43,8 @@ class StartTimer:
     key: TimerKey
     deadline_ms: int
     """On the monotonic clock."""
+    unless_running: bool = False
+    """A timer that runs keeps its own deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,10 @@ class CoordinatorResult:
     def fail(self, token: Token, error: KafkaError) -> None:
         self.replies.append(Reply(token, error))
 
-    def start_timer(self, key: TimerKey, deadline_ms: int) -> None:
-        self.timers.append(StartTimer(key, deadline_ms))
+    def start_timer(
+        self, key: TimerKey, deadline_ms: int, *, unless_running: bool = False
+    ) -> None:
+        self.timers.append(StartTimer(key, deadline_ms, unless_running))
 
     def cancel_timer(self, key: TimerKey) -> None:
         self.timers.append(CancelTimer(key))

@@ -222,7 +222,8 @@ class CoordinatorRuntime(Generic[ShardT]):
     def _carry_out(self, result: CoordinatorResult, now: Instant) -> None:
         for timer in result.timers:
             if isinstance(timer, StartTimer):
-                self._timers.start(timer.key, timer.deadline_ms)
+                keeps = timer.unless_running
+                self._timers.start(timer.key, timer.deadline_ms, unless_running=keeps)
             else:
                 self._timers.cancel(timer.key)
         if result.records:
