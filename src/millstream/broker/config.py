@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from millstream.broker.config_strangers import is_java_only, is_not_served_yet, protects
+from millstream.broker.config_strangers import is_java_only, protects, why_without_effect
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.broker.listeners import Listener, client_listeners, parse_listeners, with_port
 from millstream.errors import ConfigError
@@ -153,7 +153,7 @@ def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
             )
         elif is_java_only(name):
             java_only.append(name)
-        elif is_not_served_yet(name) or protects(name, "?"):
+        elif why_without_effect(name) or protects(name, "?"):
             not_yet.append(name)
         else:
             raise ConfigError(_unknown(name))

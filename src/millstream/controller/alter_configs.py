@@ -1,17 +1,24 @@
-"""IncrementalAlterConfigs (KIP-339): set, delete, append to and subtract from dynamic configurations.
+"""IncrementalAlterConfigs (KIP-339) and AlterConfigs: dynamic configurations of topics, brokers, groups and client metrics.
 
-Each resource is changed as a whole or not at all.
+Each resource is changed as a whole or not at all. What a request makes of the values is in `config_changes`, what a kind of
+resource may have in `*_overrides` and in the tables of `metadata`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from enum import IntEnum
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
+from millstream.controller.broker_overrides import check_broker_overrides
+from millstream.controller.config_changes import (
+    after_changes,
+    config_records,
+    known_resource,
+    replaced,
+)
 from millstream.controller.result import ControllerResult
-from millstream.controller.settings import ELIGIBLE_LEADER_REPLICAS, ControllerSettings
+from millstream.controller.settings import ControllerSettings
 from millstream.controller.topic_overrides import check_topic_overrides
 from millstream.errors import (
     ConfigError,
@@ -20,208 +27,154 @@ from millstream.errors import (
     KafkaError,
     UnknownTopicOrPartition,
 )
-from millstream.metadata.config_key import ConfigKey, ConfigType, UpdateMode
+from millstream.metadata.client_metrics_config import client_metrics_subscription
+from millstream.metadata.config_key import ConfigKey
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.effective_config import BrokerSettings
+from millstream.metadata.group_config import check_group_config
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import TOPIC_CONFIGS
 from millstream.metadata.topic_names import check_topic_name
-from millstream.model import BrokerId
-from millstream.protocol.generated.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    AlterConfigsResourceResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
-from millstream.protocol.generated.metadata_records import ConfigRecord
-
-_MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+from millstream.protocol.generated import alter_configs as whole
+from millstream.protocol.generated import incremental_alter_configs as incremental
 
 
-class AlterOperation(IntEnum):
-    """What to do with a key: the numbers of the protocol."""
+class _World(NamedTuple):
+    """What a change is judged by."""
 
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
+    image: MetadataImage
+    settings: ControllerSettings
+
+
+class _Resource(Protocol):
+    @property
+    def resource_type(self) -> int: ...
+    @property
+    def resource_name(self) -> str: ...
+
+
+class _Answer(Protocol):
+    error_code: int
+    error_message: str | None
+
+
+ResourceT = TypeVar("ResourceT", bound=_Resource)
+AnswerT = TypeVar("AnswerT", bound=_Answer)
+
+
+def plan_incremental_alter_configs(
+    request: incremental.IncrementalAlterConfigsRequest,
+    image: MetadataImage,
+    settings: ControllerSettings,
+) -> ControllerResult[incremental.IncrementalAlterConfigsResponse]:
+    """Records of all resources whose changes are fine; none with `validate_only`."""
+    world = _World(image, settings)
+
+    def after(resource: incremental.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
+        table, defaults = _lists(known.type, world)
+        return after_changes(resource.configs, image.config(known), table, defaults)
+
+    answers = [
+        incremental.AlterConfigsResourceResponse(
+            error_message=None,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each in request.resources
+    ]
+    records = _all_records(request.resources, answers, after, world)
+    response = incremental.IncrementalAlterConfigsResponse(responses=answers)
+    return ControllerResult(() if request.validate_only else tuple(records), response)
 
 
 def plan_alter_configs(
-    request: IncrementalAlterConfigsRequest, image: MetadataImage, settings: ControllerSettings
-) -> ControllerResult[IncrementalAlterConfigsResponse]:
-    """Records of all resources whose changes are fine; none with `validate_only`."""
-    counts = Counter(
-        (resource.resource_type, resource.resource_name) for resource in request.resources
-    )
-    records: list[MetadataRecord] = []
-    responses: list[AlterConfigsResourceResponse] = []
-    for resource in request.resources:
-        response = AlterConfigsResourceResponse(
+    request: whole.AlterConfigsRequest, image: MetadataImage, settings: ControllerSettings
+) -> ControllerResult[whole.AlterConfigsResponse]:
+    """The same for the older API: what a resource's request does not name goes back to its default."""
+
+    def after(resource: whole.AlterConfigsResource, known: ConfigResource) -> dict[str, str]:
+        del known
+        return replaced(resource.configs)
+
+    answers = [
+        whole.AlterConfigsResourceResponse(
             error_message=None,
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
         )
-        responses.append(response)
+        for each in request.resources
+    ]
+    records = _all_records(request.resources, answers, after, _World(image, settings))
+    response = whole.AlterConfigsResponse(responses=answers)
+    return ControllerResult(() if request.validate_only else tuple(records), response)
+
+
+def _all_records(
+    resources: Sequence[ResourceT],
+    answers: Iterable[AnswerT],
+    after: Callable[[ResourceT, ConfigResource], dict[str, str]],
+    world: _World,
+) -> list[MetadataRecord]:
+    """Fills in what is wrong with each resource; gives the records of the others."""
+    counts = Counter((each.resource_type, each.resource_name) for each in resources)
+    records: list[MetadataRecord] = []
+    for resource, answer in zip(resources, answers, strict=True):
         try:
             if counts[resource.resource_type, resource.resource_name] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
-            records += _changes(resource, image, settings)
+            known = known_resource(resource.resource_type, resource.resource_name)
+            _check_name(known, world.image)
+            overrides = after(resource, known)
+            _check_overrides(known, overrides, world)
+            records += config_records(known, world.image.config(known), overrides)
         except KafkaError as error:
-            response.error_code, response.error_message = error.code, str(error)
-    answer = IncrementalAlterConfigsResponse(responses=responses)
-    return ControllerResult(() if request.validate_only else tuple(records), answer)
+            answer.error_code, answer.error_message = error.code, str(error)
+    return records
 
 
-def _changes(
-    request: AlterConfigsResource, image: MetadataImage, settings: ControllerSettings
-) -> list[ConfigRecord]:
-    if len({config.name for config in request.configs}) != len(request.configs):
-        raise InvalidRequest("Error due to duplicate config keys")
-    match request.resource_type:
+def _check_name(resource: ConfigResource, image: MetadataImage) -> None:
+    match resource.type:
         case ConfigResourceType.TOPIC:
-            return _topic_changes(request, image, settings)
+            if not resource.name:
+                raise InvalidRequest("Default topic resources are not allowed.")
+            check_topic_name(resource.name)
+            if resource.name not in image.topics:
+                raise UnknownTopicOrPartition(f"The topic '{resource.name}' does not exist.")
+        case ConfigResourceType.GROUP if not resource.name:
+            raise InvalidRequest("Default group resources are not allowed.")
+        case ConfigResourceType.CLIENT_METRICS if not resource.name:
+            raise InvalidRequest("Subscription name can't be empty")
+
+
+def _check_overrides(resource: ConfigResource, overrides: Mapping[str, str], world: _World) -> None:
+    image, settings = world
+    broker = BrokerSettings.of(image, settings.node_id, settings.static)
+    match resource.type:
+        case ConfigResourceType.TOPIC:
+            check_topic_overrides(overrides, broker.topic_defaults())
         case ConfigResourceType.BROKER:
-            return _broker_changes(request, image, settings)
-        case unknown:
-            raise InvalidRequest(
-                f"Configurations of resource type {unknown} cannot be altered here"
-            )
+            check_broker_overrides(resource, overrides, image, settings)
+        case ConfigResourceType.GROUP:
+            try:
+                check_group_config(overrides, broker.values(settings.broker_configs))
+            except ConfigError as error:
+                raise InvalidConfig(str(error)) from error
+        case ConfigResourceType.CLIENT_METRICS:
+            try:
+                client_metrics_subscription(overrides)
+            except ConfigError as error:
+                raise InvalidConfig(str(error)) from error
 
 
-def _topic_changes(
-    request: AlterConfigsResource, image: MetadataImage, settings: ControllerSettings
-) -> list[ConfigRecord]:
-    check_topic_name(request.resource_name)
-    if request.resource_name not in image.topics:
-        raise UnknownTopicOrPartition(f"The topic '{request.resource_name}' does not exist.")
-    resource = ConfigResource(ConfigResourceType.TOPIC, request.resource_name)
-    defaults = BrokerSettings.of(image, settings.node_id, settings.static).topic_defaults()
-    before = image.config(resource)
-    changes = _changed_values(request.configs, before, TOPIC_CONFIGS, defaults)
-    check_topic_overrides(_applied(before, changes), defaults)
-    return _config_records(resource, changes)
-
-
-def _broker_changes(
-    request: AlterConfigsResource, image: MetadataImage, settings: ControllerSettings
-) -> list[ConfigRecord]:
-    _check_broker(request.resource_name, image)
-    resource = ConfigResource(ConfigResourceType.BROKER, request.resource_name)
-    table = settings.broker_configs
-    allowed = {UpdateMode.CLUSTER_WIDE, UpdateMode.PER_BROKER}
-    fixed = [
-        c.name
-        for c in request.configs
-        if c.name not in table or table[c.name].dynamic not in allowed
-    ]
-    if fixed:
-        raise InvalidRequest(f"Cannot update these configs dynamically: {sorted(fixed)}")
-    changes = _changed_values(request.configs, image.config(resource), table, settings.static)
-    _check_eligible_leader_replicas(resource, changes, image)
-    for name, value in changes.items():
-        try:
-            if value is not None:
-                table[name].parse(value)
-        except ConfigError as error:
-            raise InvalidRequest(str(error)) from error
-    return _config_records(resource, changes)
-
-
-def _check_broker(name: str, image: MetadataImage) -> None:
-    """The empty name stands for all brokers."""
-    if not name:
-        return
-    if not name.isdecimal():
-        raise InvalidRequest(f"Node id must be an integer, but it is: {name}")
-    if BrokerId(int(name)) not in image.brokers:
-        raise InvalidRequest(f"Broker {name} is not registered")
-
-
-def _check_eligible_leader_replicas(
-    resource: ConfigResource, changes: Mapping[str, str | None], image: MetadataImage
-) -> None:
-    """Eligible leader replicas need one min.insync.replicas that holds for all brokers (KIP-966)."""
-    if _MIN_INSYNC_REPLICAS not in changes or not image.features.get(ELIGIBLE_LEADER_REPLICAS):
-        return
-    if resource.name:
-        raise InvalidConfig(
-            "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
-        )
-    if changes[_MIN_INSYNC_REPLICAS] is None:
-        raise InvalidConfig(
-            "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
-        )
-
-
-def _changed_values(
-    configs: Sequence[AlterableConfig],
-    before: Mapping[str, str],
-    table: Mapping[str, ConfigKey],
-    defaults: Mapping[str, str],
-) -> dict[str, str | None]:
-    """The new text of each key that is touched, None for one that is removed."""
-    changes: dict[str, str | None] = {}
-    for config in configs:
-        match config.config_operation:
-            case AlterOperation.DELETE:
-                changes[config.name] = None
-            case AlterOperation.SET:
-                changes[config.name] = _given(config)
-            case AlterOperation.APPEND | AlterOperation.SUBTRACT:
-                changes[config.name] = _edited_list(config, before, table, defaults)
-            case unknown:
-                raise InvalidRequest(f"Unknown operation {unknown} on {config.name}")
-    return {
-        name: value for name, value in changes.items() if value != before.get(name)
-    }  # what stays the same needs no record
-
-
-def _given(config: AlterableConfig) -> str:
-    if config.value is None:
-        raise InvalidRequest(f"Null value not supported for : {config.name}")
-    return config.value
-
-
-def _edited_list(
-    config: AlterableConfig,
-    before: Mapping[str, str],
-    table: Mapping[str, ConfigKey],
-    defaults: Mapping[str, str],
-) -> str:
-    operation = AlterOperation(config.config_operation)
-    key = table.get(config.name)
-    if key is None or key.type is not ConfigType.LIST:
-        raise InvalidConfig(
-            f"Can't {operation.name} to key {config.name} because its type is not LIST."
-        )
-    present = before.get(config.name, defaults.get(config.name, key.default_text or ""))
-    items = _items(present)
-    given = _items(_given(config))
-    if operation is AlterOperation.APPEND:
-        items += [item for item in given if item not in items]
-    else:
-        items = [item for item in items if item not in given]
-    return ",".join(items)
-
-
-def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",")] if text.strip() else []
-
-
-def _applied(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
-    after = {**before, **changes}
-    return {name: value for name, value in after.items() if value is not None}
-
-
-def _config_records(
-    resource: ConfigResource, changes: Mapping[str, str | None]
-) -> list[ConfigRecord]:
-    return [
-        ConfigRecord(
-            resource_type=resource.type, resource_name=resource.name, name=name, value=value
-        )
-        for name, value in changes.items()
-    ]
+def _lists(
+    kind: ConfigResourceType, world: _World
+) -> tuple[Mapping[str, ConfigKey], Mapping[str, str]]:
+    """The keys that may be lists, and what they hold where they are not set. Lists of other kinds are not edited in place."""
+    image, settings = world
+    if kind is ConfigResourceType.TOPIC:
+        broker = BrokerSettings.of(image, settings.node_id, settings.static)
+        return TOPIC_CONFIGS, broker.topic_defaults()
+    if kind is ConfigResourceType.BROKER:
+        return settings.broker_configs, settings.static
+    return {}, {}

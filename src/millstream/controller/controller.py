@@ -6,7 +6,10 @@ the leader of the metadata quorum runs one; whoever takes over builds its own fr
 
 from __future__ import annotations
 
-from millstream.controller.alter_configs import plan_alter_configs
+from millstream.controller.alter_configs import (
+    plan_alter_configs,
+    plan_incremental_alter_configs,
+)
 from millstream.controller.bootstrap import (
     ControllerStart,
     plan_activation,
@@ -31,6 +34,7 @@ from millstream.protocol.generated.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
+from millstream.protocol.generated.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from millstream.protocol.generated.broker_heartbeat import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -146,6 +150,12 @@ class Controller:
     def handle_incremental_alter_configs(
         self, request: IncrementalAlterConfigsRequest, context: ControllerContext
     ) -> ControllerResult[IncrementalAlterConfigsResponse]:
+        del context
+        return plan_incremental_alter_configs(request, self.image, self._settings)
+
+    def handle_alter_configs(
+        self, request: AlterConfigsRequest, context: ControllerContext
+    ) -> ControllerResult[AlterConfigsResponse]:
         del context
         return plan_alter_configs(request, self.image, self._settings)
 

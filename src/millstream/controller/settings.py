@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from millstream.metadata.config_key import ConfigKey
+from millstream.metadata.config_key import ConfigKey, UpdateMode
 from millstream.model import BrokerId
 
 METADATA_VERSION: Final = "metadata.version"
@@ -45,3 +45,7 @@ class ControllerSettings:
     static: Mapping[str, str] = field(default_factory=dict)
     broker_configs: Mapping[str, ConfigKey] = field(default_factory=dict)
     """The table of broker keys, to judge changes of brokers' dynamic configurations by."""
+    other_update_mode: Callable[[str], UpdateMode | None] = lambda _: None
+    """Whether a key outside that table may change; None for one that nobody knows."""
+    check_broker_change: Callable[[Mapping[str, str], Mapping[str, str]], None] = lambda *_: None
+    """Raises ConfigError where a broker could not go from the first settings to the second."""

@@ -20,6 +20,7 @@ ConfigValue = bool | int | float | str | tuple[str, ...] | None
 class ConfigType(IntEnum):
     """The numbers are those of DescribeConfigs v3+ (KIP-569)."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -38,6 +39,7 @@ class Scope(Enum):
     BROKER = "broker"
     GROUP = "group"
     CLIENT_METRICS = "client-metrics"
+    BROKER_LOGGER = "broker-logger"
     CLIENT = "client"
     """Settings of producers, consumers and the admin client: never stored in the cluster."""
 

@@ -6,12 +6,15 @@ broker was started with, else the default of the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
-from millstream.metadata.config_key import ConfigKey
+from millstream.metadata.client_metrics_config import CLIENT_METRICS_CONFIGS
+from millstream.metadata.config_key import ConfigKey, ConfigType, ConfigValue, Scope
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
+from millstream.metadata.group_config import GROUP_CONFIGS
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.topic_config import TOPIC_CONFIGS, converted, topic_defaults
 from millstream.model import BrokerId
@@ -70,6 +73,18 @@ class BrokerSettings:
         yield ConfigSource.DYNAMIC_DEFAULT_BROKER, self.dynamic_default
         yield ConfigSource.STATIC_BROKER, self.static
 
+    def values(self, table: Mapping[str, ConfigKey]) -> Callable[[str], ConfigValue]:
+        """The value that counts for any key of `table`; None for other keys."""
+
+        def value_of(name: str) -> ConfigValue:
+            key = table.get(name)
+            if key is None:
+                return None
+            text = next((layer[name] for _, layer in self.layers() if name in layer), None)
+            return key.default_value if text is None else key.parse(text)
+
+        return value_of
+
     def topic_defaults(self) -> dict[str, str]:
         """What these settings make of the topic keys that a topic does not set itself."""
         found: dict[str, str] = {}
@@ -81,35 +96,84 @@ class BrokerSettings:
 def topic_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[ConfigEntry]:
     """Every topic key by name. Internal keys stand in it only when the topic sets them."""
     return [
-        _topic_entry(key, overrides, broker)
+        _inheriting_entry(key, overrides, broker, ConfigSource.TOPIC)
         for name, key in sorted(TOPIC_CONFIGS.items())
         if not key.internal or name in overrides
     ]
 
 
+def group_entries(overrides: Mapping[str, str], broker: BrokerSettings) -> list[ConfigEntry]:
+    """Every key of a group by name."""
+    return [
+        _inheriting_entry(key, overrides, broker, ConfigSource.GROUP)
+        for _, key in sorted(GROUP_CONFIGS.items())
+    ]
+
+
+def client_metrics_entries(overrides: Mapping[str, str]) -> list[ConfigEntry]:
+    """Every key of a client metrics subscription by name."""
+    return [
+        _inheriting_entry(key, overrides, _NO_BROKER, ConfigSource.CLIENT_METRICS)
+        for _, key in sorted(CLIENT_METRICS_CONFIGS.items())
+    ]
+
+
 def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> list[ConfigEntry]:
-    """Every key of a broker's table by name."""
-    return [_broker_entry(key, broker) for name, key in sorted(table.items()) if not key.internal]
+    """Every key of a broker's table by name. Internal keys stand in it only where they were set while it ran."""
+    changed = {**broker.dynamic_default, **broker.dynamic}
+    return [
+        _broker_entry(key, table, broker)
+        for name, key in sorted(table.items())
+        if not key.internal or name in changed
+    ]
 
 
-def _topic_entry(
-    key: ConfigKey, overrides: Mapping[str, str], broker: BrokerSettings
+def broker_default_entries(
+    table: Mapping[str, ConfigKey], overrides: Mapping[str, str]
+) -> list[ConfigEntry]:
+    """The dynamic defaults of all brokers: only what was set, and only keys that mean something."""
+    found = []
+    for name, value in sorted(overrides.items()):
+        if name in table:
+            key = table[name]
+            synonym = ConfigSynonym(name, _shown(key, value), ConfigSource.DYNAMIC_DEFAULT_BROKER)
+            found.append(ConfigEntry(key, synonym.value, synonym.source, (synonym,)))
+    return found
+
+
+def logger_entries(levels: Mapping[str, str]) -> list[ConfigEntry]:
+    """Loggers by name, each with the level that counts for it."""
+    return [
+        ConfigEntry(_logger_key(name), level, ConfigSource.DYNAMIC_BROKER_LOGGER, ())
+        for name, level in sorted(levels.items())
+    ]
+
+
+def _logger_key(name: str) -> ConfigKey:
+    return ConfigKey(name, ConfigType.UNKNOWN, None, scope=Scope.BROKER_LOGGER)
+
+
+def _inheriting_entry(
+    key: ConfigKey, overrides: Mapping[str, str], broker: BrokerSettings, source: ConfigSource
 ) -> ConfigEntry:
-    synonyms = list(_broker_synonyms(key, broker))
+    """A key that is its own where it is set, else the broker's."""
+    inherited = list(_broker_synonyms(key, broker))
     value = key.default_text
-    if synonyms:
+    if inherited:
         units = {synonym.name: synonym for synonym in key.synonyms}
-        value = converted(synonyms[0].value or "", units[synonyms[0].name])
-    if key.synonyms:
-        # Kafka lists nothing that stands before the millisecond key, so a value in hours alone has no synonyms.
-        first = key.synonyms[0].name
-        position = next((n for n, s in enumerate(synonyms) if s.name == first), len(synonyms))
-        synonyms = synonyms[position:]
+        value = converted(inherited[0].value or "", units[inherited[0].name])
+    synonyms = _from_first(inherited, key.synonyms[0].name) if key.synonyms else []
     if key.name in overrides:
         value = overrides[key.name]
-        synonyms.insert(0, ConfigSynonym(key.name, _shown(key, value), ConfigSource.TOPIC))
-    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
-    return ConfigEntry(key, _shown(key, value), source, tuple(synonyms))
+        synonyms.insert(0, ConfigSynonym(key.name, _shown(key, value), source))
+    counted = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+    return ConfigEntry(key, _shown(key, value), counted, tuple(synonyms))
+
+
+def _from_first(synonyms: list[ConfigSynonym], name: str) -> list[ConfigSynonym]:
+    """Kafka lists nothing that stands before the key itself, so a value in hours alone gives the milliseconds no synonyms."""
+    position = next((n for n, s in enumerate(synonyms) if s.name == name), len(synonyms))
+    return synonyms[position:]
 
 
 def _broker_synonyms(key: ConfigKey, broker: BrokerSettings) -> Iterator[ConfigSynonym]:
@@ -124,15 +188,23 @@ def _broker_synonyms(key: ConfigKey, broker: BrokerSettings) -> Iterator[ConfigS
         yield ConfigSynonym(last.name, key.format(default), ConfigSource.DEFAULT)
 
 
-def _broker_entry(key: ConfigKey, broker: BrokerSettings) -> ConfigEntry:
-    synonyms = [
-        ConfigSynonym(key.name, _shown(key, layer[key.name]), source)
-        for source, layer in broker.layers()
-        if key.name in layer
+def _broker_entry(
+    key: ConfigKey, table: Mapping[str, ConfigKey], broker: BrokerSettings
+) -> ConfigEntry:
+    synonyms: list[ConfigSynonym] = []
+    names = _SAME_SETTING.get(key.name, (key.name,))
+    for source, layer in broker.layers():
+        synonyms += [
+            ConfigSynonym(name, _shown(table[name], layer[name]), source)
+            for name in names
+            if name in layer
+        ]
+    synonyms += [
+        ConfigSynonym(name, _shown(table[name], default), ConfigSource.DEFAULT)
+        for name in names
+        if (default := table[name].default_text) is not None
     ]
-    default = key.default_text
-    if default is not None:
-        synonyms.append(ConfigSynonym(key.name, _shown(key, default), ConfigSource.DEFAULT))
+    synonyms = _from_first(synonyms, key.name)
     if not synonyms:
         return ConfigEntry(key, None, ConfigSource.DEFAULT, ())
     return ConfigEntry(key, synonyms[0].value, synonyms[0].source, tuple(synonyms))
@@ -141,3 +213,14 @@ def _broker_entry(key: ConfigKey, broker: BrokerSettings) -> ConfigEntry:
 def _shown(key: ConfigKey, text: str | None) -> str | None:
     """As it was understood: trimmed, lists without repeats; nothing of a sensitive value."""
     return None if key.sensitive or text is None else key.format(key.parse(text))
+
+
+_NO_BROKER: Final = BrokerSettings({}, {}, {})
+
+_SAME_SETTING: Final[Mapping[str, tuple[str, ...]]] = {
+    synonym.name: tuple(each.name for each in key.synonyms)
+    for key in TOPIC_CONFIGS.values()
+    if len(key.synonyms) > 1 and key.name != "flush.ms"
+    for synonym in key.synonyms
+}
+"""Broker keys of one setting in several units, the finest first. Kafka counts the scheduler's interval as another setting."""

@@ -1,0 +1,98 @@
+"""Whether brokers may have these dynamic configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from millstream.controller.settings import ELIGIBLE_LEADER_REPLICAS, ControllerSettings
+from millstream.errors import ConfigError, InvalidConfig, InvalidRequest
+from millstream.metadata.config_key import UpdateMode
+from millstream.metadata.config_resource import ConfigResource
+from millstream.metadata.effective_config import BrokerSettings
+from millstream.metadata.image import MetadataImage
+from millstream.model import BrokerId
+
+_MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+
+
+def check_broker_overrides(
+    resource: ConfigResource,
+    after: Mapping[str, str],
+    image: MetadataImage,
+    settings: ControllerSettings,
+) -> None:
+    """`after` are all overrides of one broker, or, under the empty name, of all. Raises InvalidRequest, InvalidConfig.
+
+    A key that nobody knows is stored: it may belong to a plugin, or to a newer release.
+    """
+    _check_broker(resource.name, image)
+    before = image.config(resource)
+    _check_eligible_leader_replicas(resource, before, after, image)
+    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    modes = {name: _mode(name, settings) for name in changed}
+    fixed = [name for name, mode in modes.items() if mode is UpdateMode.READ_ONLY]
+    if fixed:
+        raise InvalidRequest(f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
+    single = [name for name, mode in modes.items() if mode is UpdateMode.PER_BROKER]
+    if single and not resource.name:
+        raise InvalidRequest(
+            f"Cannot update these configs at default cluster level, broker id must be specified: [{', '.join(single)}]"
+        )
+    try:
+        for name, value in changed.items():
+            if name in settings.broker_configs:
+                settings.broker_configs[name].parse(value)
+        settings.check_broker_change(
+            _all_settings(resource, before, image, settings),
+            _all_settings(resource, after, image, settings),
+        )
+    except ConfigError as error:
+        raise InvalidRequest(str(error)) from error
+
+
+def _mode(name: str, settings: ControllerSettings) -> UpdateMode | None:
+    key = settings.broker_configs.get(name)
+    return settings.other_update_mode(name) if key is None else key.dynamic
+
+
+def _all_settings(
+    resource: ConfigResource,
+    overrides: Mapping[str, str],
+    image: MetadataImage,
+    settings: ControllerSettings,
+) -> dict[str, str]:
+    """What the broker works with while `resource` has these overrides."""
+    layers = BrokerSettings.of(image, settings.node_id, settings.static)
+    if resource.name:
+        return {**layers.static, **layers.dynamic_default, **overrides}
+    return {**layers.static, **overrides, **layers.dynamic}
+
+
+def _check_broker(name: str, image: MetadataImage) -> None:
+    """The empty name stands for all brokers."""
+    if not name:
+        return
+    if not name.removeprefix("-").isdecimal():
+        raise InvalidRequest(f"Node id must be an integer, but it is: {name}")
+    if BrokerId(int(name)) not in image.brokers:
+        raise InvalidRequest(f"Broker {name} is not registered")
+
+
+def _check_eligible_leader_replicas(
+    resource: ConfigResource,
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    image: MetadataImage,
+) -> None:
+    """Eligible leader replicas need one min.insync.replicas that holds for all brokers (KIP-966)."""
+    if not image.features.get(ELIGIBLE_LEADER_REPLICAS):
+        return
+    if resource.name and after.get(_MIN_INSYNC_REPLICAS) != before.get(_MIN_INSYNC_REPLICAS):
+        raise InvalidConfig(
+            "Broker-level min.insync.replicas cannot be altered while ELR is enabled."
+        )
+    if not resource.name and _MIN_INSYNC_REPLICAS in before and _MIN_INSYNC_REPLICAS not in after:
+        raise InvalidConfig(
+            "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."
+        )
