@@ -28,16 +28,16 @@ from millstream.errors import (
 )
 from millstream.log.append_check import AppendOrigin
 from millstream.log.file_range import FileRange
-from millstream.model import Offset, ProducerId
+from millstream.model import NO_PRODUCER_ID, Offset, ProducerId
 from millstream.protocol.record_frames import (
     UnknownRecordType,
     encode_record_key,
     encode_record_value,
 )
-from millstream.records.batch import BatchHeader, iterate_batches
+from millstream.records.batch import NO_SEQUENCE, BatchHeader, iterate_batches
 from millstream.records.builder import BatchBuilder, BatchOptions
 from millstream.records.compression import Codec
-from millstream.records.control import ControlType, read_control_type
+from millstream.records.control import ControlType, TransactionMarker, read_control_type
 from millstream.records.record import Record, iterate_records
 from millstream.replication.partition import ACKS_ALL, Partition
 from millstream.runtime import Clock, Instant
@@ -51,6 +51,8 @@ _REPLICATION_PAUSE_S: Final = 0.1
 
 ShardT = TypeVar("ShardT", bound=Shard)
 DecodeRecord = Callable[[bytes, bytes | None], tuple[CoordinatorKey, CoordinatorValue | None]]
+OnNotice = Callable[["CoordinatorPartition[ShardT]", object], None]
+"""Told of every notice of a shard once its records are committed. Starts what has to be done; does not wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class CoordinatorPartition(Generic[ShardT]):
         shard: ShardT,
         decode_record: DecodeRecord,
         services: CoordinatorServices,
+        on_notice: OnNotice[ShardT],
     ) -> None:
         self.partition: Final = partition
         self.shard: Final = shard
@@ -82,6 +85,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._runtime = CoordinatorRuntime(shard, services.commit_timeout_ms)
         self._decode_record = decode_record
         self._services = services
+        self._on_notice = on_notice
         self._waiting: dict[Token, asyncio.Future[object]] = {}
         self._last_token = 0
         self._wake_up = asyncio.Event()
@@ -112,6 +116,21 @@ class CoordinatorPartition(Generic[ShardT]):
         self._waiting[token] = future
         self._wake_up.set()
         return future
+
+    async def end_transaction(self, marker: TransactionMarker) -> None:
+        """Puts the marker into the log; returns once it is safe there.
+
+        Raises CoordinatorLoadInProgress, NotCoordinator, and what `Partition.append_marker` raises.
+        """
+        self._runtime.check_active()
+        now = self._services.clock.now()
+        appended = self.partition.append_marker(marker, now)
+        end_offset = Offset(appended.last_offset + 1)
+        self._runtime.transaction_ended(
+            end_offset, ProducerId(marker.producer_id), committed=marker.is_commit
+        )
+        self._appended.set()
+        await self._wait_until_safe(end_offset)
 
     def close(self) -> None:
         """Another node coordinates from here on: everything that waits is told so, nothing is accepted any more."""
@@ -150,6 +169,8 @@ class CoordinatorPartition(Generic[ShardT]):
             now = self._services.clock.now()
             ready = self._runtime.advance(now)
             self._deliver(ready.replies)
+            for notice in ready.notices:
+                self._on_notice(self, notice)
             if ready.records:
                 self._append(ready.records, now)
             elif not ready.replies:
@@ -191,7 +212,7 @@ class CoordinatorPartition(Generic[ShardT]):
     def _batches(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
         """One batch, or as many as max.message.bytes asks for; they are appended together."""
         encoded = bytearray()
-        builder = self._builder()
+        builder = self._builder(records[0])
         for record in records:
             key = encode_record_key(record.key)
             value = (
@@ -201,13 +222,20 @@ class CoordinatorPartition(Generic[ShardT]):
             )
             if not builder.append(now.wall_ms, key, value):
                 encoded += builder.build()
-                builder = self._builder()
+                builder = self._builder(record)
                 builder.append(now.wall_ms, key, value)
         return encoded + builder.build()
 
-    def _builder(self) -> BatchBuilder:
+    def _builder(self, first: CoordinatorRecord) -> BatchBuilder:
         bytes_max = self.partition.log.config.max_message_bytes
-        return BatchBuilder(BatchOptions(codec=self._services.codec), bytes_max)
+        options = BatchOptions(
+            codec=self._services.codec,
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            base_sequence=NO_SEQUENCE if first.producer_id == NO_PRODUCER_ID else 0,
+            is_transactional=first.producer_id != NO_PRODUCER_ID,
+        )
+        return BatchBuilder(options, bytes_max)
 
     def _deliver(self, replies: Sequence[Reply]) -> None:
         """Whoever is gone (its connection closed) needs no answer."""

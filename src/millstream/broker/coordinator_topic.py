@@ -14,6 +14,7 @@ from millstream.broker.coordinator_partition import (
     CoordinatorPartition,
     CoordinatorServices,
     DecodeRecord,
+    OnNotice,
 )
 from millstream.broker.node import Partitions, Tasks
 from millstream.broker.request_context import RequestContext
@@ -36,6 +37,10 @@ NODE_ITSELF: Final = CoordinatorContext(_NO_TOKEN, 0)
 """The caller of what the node asks of its own shards."""
 
 
+def _unexpected_notice(partition: CoordinatorPartition[ShardT], notice: object) -> None:
+    raise AssertionError(f"{partition.partition.topic_partition} gives no notices: {notice}")
+
+
 @dataclass(frozen=True, slots=True)
 class CoordinatorKind(Generic[ShardT]):
     """What makes one coordinator different from another."""
@@ -45,6 +50,7 @@ class CoordinatorKind(Generic[ShardT]):
     new_shard: Callable[[int], ShardT]
     """A shard for the partition of this index, before anything has been replayed into it."""
     decode_record: DecodeRecord
+    on_notice: OnNotice[ShardT] = _unexpected_notice
 
 
 class CoordinatorTopic(Generic[ShardT]):
@@ -104,7 +110,7 @@ class CoordinatorTopic(Generic[ShardT]):
         kind = self._kind
         partition = self._partitions.get(kind.topic, index)
         shard = CoordinatorPartition(
-            partition, kind.new_shard(index), kind.decode_record, self._services
+            partition, kind.new_shard(index), kind.decode_record, self._services, kind.on_notice
         )
         self._tasks.start(shard.run(), f"coordinator {partition.topic_partition}")
         return shard

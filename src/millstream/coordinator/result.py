@@ -54,7 +54,7 @@ class CancelTimer:
 
 @dataclass(slots=True)
 class CoordinatorResult:
-    """Filled by a handler, carried out by the runtime: records first, then replies once the records are committed.
+    """Filled by a handler, carried out by the runtime: records first, then replies and notices once they are committed.
 
     Timers are set at once. Nobody but the handler that made it changes a result.
     """
@@ -62,6 +62,8 @@ class CoordinatorResult:
     records: list[CoordinatorRecord] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     timers: list[StartTimer | CancelTimer] = field(default_factory=list)
+    notices: list[object] = field(default_factory=list)
+    """What the edge has to do because of the records, though nobody waits for it. Dropped with records that are not written."""
 
     def reply(self, token: Token, response: object) -> None:
         self.replies.append(Reply(token, response))
@@ -69,9 +71,7 @@ class CoordinatorResult:
     def fail(self, token: Token, error: KafkaError) -> None:
         self.replies.append(Reply(token, error))
 
-    def start_timer(
-        self, key: TimerKey, deadline_ms: int, *, unless_running: bool = False
-    ) -> None:
+    def start_timer(self, key: TimerKey, deadline_ms: int, *, unless_running: bool = False) -> None:
         self.timers.append(StartTimer(key, deadline_ms, unless_running))
 
     def cancel_timer(self, key: TimerKey) -> None:

@@ -67,10 +67,11 @@ class Operation(Generic[ShardT]):
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What the edge does next: deliver `replies`; then, if there are any, append `records` as one batch and report."""
+    """What the edge does next: deliver `replies` and `notices`; then, if there are any, append `records` as one batch and report."""
 
     records: Sequence[CoordinatorRecord] = ()
     replies: Sequence[Reply] = ()
+    notices: Sequence[object] = ()
 
 
 class ShardState(Enum):
@@ -94,6 +95,7 @@ class _Writing:
 
     records: Sequence[CoordinatorRecord] = ()
     replies: Sequence[Reply] = field(default_factory=list)
+    notices: Sequence[object] = ()
 
 
 class CoordinatorRuntime(Generic[ShardT]):
@@ -108,6 +110,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._timers = TimerQueue()
         self._parked: deque[_Parked] = deque()
         self._replies: list[Reply] = []
+        self._parked_notices: deque[tuple[int, object]] = deque()
+        """With the offset up to which the log must be committed. They have no deadline: they only come later."""
         self._writing: _Writing | None = None
         self._end_offset = 0
         self._committed_offset = 0
@@ -141,17 +145,22 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._writing = None
         self._replies.clear()
         self._parked.clear()
+        self._parked_notices.clear()
         self._operations.clear()
         self._timers.clear()
 
     # Running
 
-    def submit(self, operation: Operation[ShardT], now: Instant) -> None:
-        """Queues an operation. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable (queue full)."""
+    def check_active(self) -> None:
+        """Raises CoordinatorLoadInProgress, NotCoordinator."""
         if self._state is ShardState.LOADING:
             raise CoordinatorLoadInProgress
         if self._state is ShardState.UNLOADED:
             raise NotCoordinator
+
+    def submit(self, operation: Operation[ShardT], now: Instant) -> None:
+        """Queues an operation. Raises CoordinatorLoadInProgress, NotCoordinator, CoordinatorNotAvailable (queue full)."""
+        self.check_active()
         if len(self._operations) >= QUEUE_OPERATIONS_MAX:
             raise CoordinatorNotAvailable(
                 "too many requests wait for this coordinator; retry later"
@@ -166,7 +175,11 @@ class CoordinatorRuntime(Generic[ShardT]):
             if result is None:
                 break
             self._carry_out(result, now)
-        return Ready(self._writing.records if self._writing else (), self._take_replies())
+        return Ready(
+            self._writing.records if self._writing else (),
+            self._take_replies(),
+            self._take_notices(),
+        )
 
     def next_deadline_ms(self) -> int | None:
         """When `advance` must be called again if nothing else happens, on the monotonic clock."""
@@ -184,6 +197,16 @@ class CoordinatorRuntime(Generic[ShardT]):
             self.shard.replay(Offset(offset), record)
         self._end_offset = first_offset + len(writing.records)
         self._park(writing.replies, now)
+        self._park_notices(writing.notices)
+
+    def transaction_ended(
+        self, end_offset: Offset, producer_id: ProducerId, *, committed: bool
+    ) -> None:
+        """The edge has put the marker of a transaction into the log, which ends at `end_offset` now."""
+        assert self._state is ShardState.ACTIVE, "markers are written to a loaded shard"
+        assert self._writing is None, "a marker comes between two appends"
+        self.shard.replay_end_transaction(producer_id, committed=committed)
+        self._end_offset = end_offset
 
     def append_failed(self, error: KafkaError, now: Instant) -> None:
         """The records of the last `Ready` are not in the log, and never were true."""
@@ -228,9 +251,10 @@ class CoordinatorRuntime(Generic[ShardT]):
                 self._timers.cancel(timer.key)
         if result.records:
             assert self._writing is None, "one append at a time: a second result wants to write"
-            self._writing = _Writing(result.records, result.replies)
+            self._writing = _Writing(result.records, result.replies, result.notices)
         else:
             self._park(result.replies, now)
+            self._park_notices(result.notices)
 
     def _park(self, replies: Sequence[Reply], now: Instant) -> None:
         if self._end_offset <= self._committed_offset:
@@ -238,6 +262,15 @@ class CoordinatorRuntime(Generic[ShardT]):
             return
         deadline_ms = now.monotonic_ms + self._commit_timeout_ms
         self._parked.extend(_Parked(self._end_offset, deadline_ms, reply) for reply in replies)
+
+    def _park_notices(self, notices: Sequence[object]) -> None:
+        self._parked_notices.extend((self._end_offset, notice) for notice in notices)
+
+    def _take_notices(self) -> Sequence[object]:
+        due = []
+        while self._parked_notices and self._parked_notices[0][0] <= self._committed_offset:
+            due.append(self._parked_notices.popleft()[1])
+        return due
 
     def _fail_overdue(self, now: Instant) -> None:
         """The records may still be committed later; the client is told to ask again."""

@@ -147,6 +147,7 @@ class PartitionLog:
 
     def last_stable_offset(self, high_watermark: int) -> int:
         """Where a reader at read_committed must stop: the first record of an open transaction, or the high watermark."""
+        self.producers.markers_committed(high_watermark)
         unstable = self.producers.first_unstable_offset
         return high_watermark if unstable is None else min(unstable, high_watermark)
 
@@ -172,13 +173,14 @@ class PartitionLog:
         self._check_usable()
         batches = checked_batches(records, self._config, now, origin)
         append_time_ms = now.wall_ms if self._config.is_log_append_time else -1
-        duplicate = self.producers.find_duplicate(batches.headers)
-        if duplicate is not None:
-            written_ms = duplicate.timestamp_ms if self._config.is_log_append_time else -1
-            return AppendInfo(
-                duplicate.first_offset, duplicate.last_offset, written_ms, is_duplicate=True
-            )
-        self.producers.check_append(batches.headers)
+        if origin is AppendOrigin.CLIENT:
+            duplicate = self.producers.find_duplicate(batches.headers)
+            if duplicate is not None:
+                written_ms = duplicate.timestamp_ms if self._config.is_log_append_time else -1
+                return AppendInfo(
+                    duplicate.first_offset, duplicate.last_offset, written_ms, is_duplicate=True
+                )
+            self.producers.check_append(batches.headers)
         first_offset = offset = self._state.log_end_offset
         for header, view in zip(batches.headers, batches.views, strict=True):
             patch_offset_and_epoch(view, offset, leader_epoch)

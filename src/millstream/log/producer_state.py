@@ -1,7 +1,7 @@
 """What a log knows of the producers that write to it: enough to drop duplicates and to refuse gaps (KIP-98, KIP-360).
 
-`check_append` decides before anything is written and changes nothing; `apply` follows what was written, live and when
-a log is loaded. Also knows where open transactions begin, which bounds the last stable offset.
+The `check_*` functions decide before anything is written and change nothing; `apply` follows what was written, live and when
+a log is loaded. Also knows where open transactions begin, which bounds the last stable offset, and what a marker may end.
 """
 
 from __future__ import annotations
@@ -11,12 +11,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, final
 
-from millstream.errors import InvalidProducerEpoch, OutOfOrderSequenceNumber
+from millstream.errors import (
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    OutOfOrderSequenceNumber,
+    TransactionCoordinatorFenced,
+)
 from millstream.log.producer_snapshot import ProducerSnapshotEntry
 from millstream.records.batch import NO_SEQUENCE, SEQUENCE_MAX, BatchHeader
+from millstream.records.control import TransactionMarker
 
 REMEMBERED_BATCHES: Final = 5
 """A producer has at most five requests in flight, so a retry is always one of its last five batches."""
+_EPOCH_MAX: Final = 2**15 - 1
+_RAISES_EPOCH: Final = 2
+"""The transaction.version from which on every end of a transaction raises the epoch (KIP-890)."""
 
 
 class ProducedBatch(NamedTuple):
@@ -57,6 +66,8 @@ class ProducerEntry:
     coordinator_epoch: int = -1
     last_timestamp_ms: int = -1
     transaction_first_offset: int = -1
+    last_marker_offset: int = -1
+    """Not in snapshots: what it is compared with does not outlive the process either."""
     batches: deque[ProducedBatch] = field(default_factory=_remembered)
 
     @property
@@ -76,6 +87,8 @@ class ProducerState:
         self._entries: dict[int, ProducerEntry] = {}
         self._open_transactions: dict[int, int] = {}
         """Producer id to first offset, in the order the transactions began: the first value is the smallest."""
+        self._ended: deque[tuple[int, int]] = deque()
+        """First and last offset of transactions whose markers may not be committed yet, in the order of the markers."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -87,9 +100,36 @@ class ProducerState:
         return list(self._entries.values())
 
     @property
-    def first_unstable_offset(self) -> int | None:
+    def first_open_offset(self) -> int | None:
         """Where the oldest open transaction begins; None when none is open."""
         return next(iter(self._open_transactions.values()), None)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the oldest transaction begins whose end is not committed: it could still be lost with its marker."""
+        still_open = self.first_open_offset
+        if not self._ended:
+            return still_open
+        earliest_ended = min(first_offset for first_offset, _ in self._ended)
+        return earliest_ended if still_open is None else min(earliest_ended, still_open)
+
+    def markers_committed(self, high_watermark: int) -> None:
+        """Every marker below `high_watermark` is there to stay."""
+        while self._ended and self._ended[0][1] < high_watermark:
+            self._ended.popleft()
+
+    def has_open_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        entry = self._entries.get(producer_id)
+        return (
+            entry is not None
+            and entry.producer_epoch == producer_epoch
+            and entry.transaction_first_offset >= 0
+        )
+
+    def last_marker_offset(self, producer_id: int) -> int:
+        """-1 for none. Whoever asks the coordinator about a transaction compares it before and after."""
+        entry = self._entries.get(producer_id)
+        return -1 if entry is None else entry.last_marker_offset
 
     # --- before an append
 
@@ -103,8 +143,16 @@ class ProducerState:
                     return duplicate
         return None
 
+    def check_epoch(self, producer_id: int, producer_epoch: int) -> None:
+        """Raises InvalidProducerEpoch for a fenced producer."""
+        entry = self._entries.get(producer_id)
+        if entry is not None:
+            _check_epoch(producer_id, producer_epoch, entry.producer_epoch)
+
     def check_append(self, headers: Sequence[BatchHeader]) -> None:
-        """Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing."""
+        """Raises InvalidProducerEpoch for a fenced producer, OutOfOrderSequenceNumber where batches are missing,
+        InvalidTxnState for a plain batch amid a transaction.
+        """
         expected: dict[int, tuple[int, int]] = {}
         for header in headers:
             if header.producer_id < 0 or header.is_control:
@@ -116,7 +164,46 @@ class ProducerState:
                 entry = self._entries.get(header.producer_id)
                 if entry is not None:
                     _check_sequence(header, entry.producer_epoch, entry.last_sequence)
+                    _check_stays_in_transaction(header, entry)
             expected[header.producer_id] = header.producer_epoch, header.last_sequence
+
+    def check_begins_transaction(
+        self, header: BatchHeader, marker_offset: int, *, sequence_from_0: bool
+    ) -> None:
+        """The first batch of a transaction here, which the coordinator has been asked about in the meantime.
+
+        `marker_offset` is what `last_marker_offset` said before. A marker that came since belongs to this very transaction:
+        what is written now would never be ended. `sequence_from_0`: its producer begins every transaction with sequence 0.
+        """
+        if self.last_marker_offset(header.producer_id) != marker_offset:
+            raise InvalidTxnState(
+                "the transaction was ended while its first records were on their way"
+            )
+        if (
+            sequence_from_0
+            and header.base_sequence != 0
+            and header.producer_id not in self._entries
+        ):
+            raise OutOfOrderSequenceNumber(
+                f"producer {header.producer_id} is not known and sent sequence {header.base_sequence}, expected 0"
+            )
+
+    def check_marker(self, marker: TransactionMarker) -> None:
+        """Raises InvalidProducerEpoch, TransactionCoordinatorFenced. A marker that is written a second time passes."""
+        entry = self._entries.get(marker.producer_id)
+        if entry is None:
+            return
+        if marker.transaction_version >= _RAISES_EPOCH:
+            is_repeated = entry.transaction_first_offset < 0 or marker.producer_epoch == _EPOCH_MAX
+            lowest_epoch = entry.producer_epoch + (0 if is_repeated else 1)
+        else:
+            lowest_epoch = entry.producer_epoch
+        _check_epoch(marker.producer_id, marker.producer_epoch, lowest_epoch)
+        if marker.coordinator_epoch < entry.coordinator_epoch:
+            raise TransactionCoordinatorFenced(
+                f"a marker of producer {marker.producer_id} comes from coordinator epoch {marker.coordinator_epoch}, "
+                f"epoch {entry.coordinator_epoch} has written already"
+            )
 
     # --- after an append
 
@@ -143,6 +230,7 @@ class ProducerState:
         if before is not None:
             entry.coordinator_epoch = before.coordinator_epoch
             entry.transaction_first_offset = before.transaction_first_offset
+            entry.last_marker_offset = before.last_marker_offset
         self._entries[header.producer_id] = entry
         return entry
 
@@ -152,10 +240,12 @@ class ProducerState:
         first_offset = entry.transaction_first_offset
         entry.coordinator_epoch = end.coordinator_epoch
         entry.transaction_first_offset = -1
+        entry.last_marker_offset = header.base_offset
         self._open_transactions.pop(entry.producer_id, None)
         if first_offset < 0:
             return None
-        still_open = self.first_unstable_offset
+        self._ended.append((first_offset, header.last_offset))
+        still_open = self.first_open_offset
         return CompletedTransaction(
             entry.producer_id,
             first_offset,
@@ -181,6 +271,7 @@ class ProducerState:
     def clear(self) -> None:
         self._entries.clear()
         self._open_transactions.clear()
+        self._ended.clear()
 
     # --- snapshots
 
@@ -221,12 +312,23 @@ def _produced(header: BatchHeader) -> ProducedBatch:
     )
 
 
+def _check_epoch(producer_id: int, epoch: int, lowest_epoch: int) -> None:
+    if epoch < lowest_epoch:
+        raise InvalidProducerEpoch(
+            f"producer {producer_id} sent epoch {epoch}, the lowest that counts here is {lowest_epoch}"
+        )
+
+
+def _check_stays_in_transaction(header: BatchHeader, entry: ProducerEntry) -> None:
+    if entry.transaction_first_offset >= 0 and not header.is_transactional:
+        raise InvalidTxnState(
+            f"producer {header.producer_id} has an open transaction and sent a batch outside of it"
+        )
+
+
 def _check_sequence(header: BatchHeader, epoch: int, last_sequence: int) -> None:
     """`epoch` and `last_sequence` are those of the producer's last batch in this log."""
-    if header.producer_epoch < epoch:
-        raise InvalidProducerEpoch(
-            f"producer {header.producer_id} sent epoch {header.producer_epoch}, epoch {epoch} has written already"
-        )
+    _check_epoch(header.producer_id, header.producer_epoch, epoch)
     if header.producer_epoch > epoch:
         if header.base_sequence != 0:
             raise OutOfOrderSequenceNumber(

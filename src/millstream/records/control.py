@@ -7,7 +7,7 @@ protocol (`protocol.generated.control_records`); here they are bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from struct import Struct
 from typing import Final
@@ -31,6 +31,24 @@ class ControlType(IntEnum):
     SNAPSHOT_FOOTER = 4
     KRAFT_VERSION = 5
     KRAFT_VOTERS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMarker:
+    """What ends a transaction in one partition, as WriteTxnMarkers says it."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    is_commit: bool
+    transaction_version: int = 0
+    """From 2 on the epoch is above that of every record of the transaction."""
+
+    def build(self, timestamp: int) -> bytearray:
+        """The batch. `timestamp` in ms."""
+        kind = ControlType.COMMIT if self.is_commit else ControlType.ABORT
+        options = BatchOptions(producer_id=self.producer_id, producer_epoch=self.producer_epoch)
+        return build_end_transaction_marker(kind, self.coordinator_epoch, timestamp, options)
 
 
 def build_control_batch(

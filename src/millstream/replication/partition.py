@@ -23,6 +23,7 @@ from millstream.log.partition_log import AppendInfo, PartitionLog
 from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.metadata.image import NO_LEADER, PartitionImage
 from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, TopicPartition, Uuid
+from millstream.records.control import TransactionMarker
 from millstream.replication.fetch_position import NO_EPOCH, FetchPosition, FetchRead
 from millstream.replication.high_watermark import advanced_high_watermark
 from millstream.runtime import Instant
@@ -129,6 +130,17 @@ class Partition:
             self._advance_high_watermark()
         return appended
 
+    def append_marker(self, marker: TransactionMarker, now: Instant) -> AppendInfo:
+        """Ends a transaction here. Committed once `high_watermark` is beyond it.
+
+        Raises InvalidProducerEpoch for a marker that comes too late, TransactionCoordinatorFenced for one of a coordinator
+        that has been replaced, and what `append` raises.
+        """
+        self.check_leader()
+        self.log.producers.check_marker(marker)
+        batch = memoryview(marker.build(now.wall_ms))
+        return self.append(batch, now, origin=AppendOrigin.COORDINATOR)
+
     def _advance_high_watermark(self) -> None:
         followers = (replica for replica in self.isr if replica != self._broker_id)
         advanced = advanced_high_watermark(
@@ -136,6 +148,7 @@ class Partition:
         )
         if advanced > self._high_watermark:
             self._high_watermark = advanced
+            self.log.producers.markers_committed(advanced)
             self._on_progress(self.topic_partition)
 
     # --- read

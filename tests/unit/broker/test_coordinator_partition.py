@@ -43,7 +43,7 @@ from millstream.protocol.record_frames import (
 )
 from millstream.records.batch import iterate_batches
 from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.control import ControlType, build_control_batch
+from millstream.records.control import ControlType, TransactionMarker, build_control_batch
 from millstream.records.record import Record
 from millstream.replication.partition import Partition
 from millstream.runtime import Instant
@@ -78,6 +78,7 @@ class World:
         self.disk = SimFileSystem()
         self.flusher = HeldFlusher()
         self.clock = SystemClock()
+        self.notices: list[object] = []
         self.log = PartitionLog.open(
             OFFSETS,
             "/data/__consumer_offsets-0",
@@ -104,7 +105,13 @@ class World:
             self.clock, Purgatory(self.clock), self.flusher, policy, commit_timeout_ms
         )
         shard = GroupShard(GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0), SimRandom(1))
-        coordinator = CoordinatorPartition(self.partition, shard, decode_group_record, services)
+        coordinator = CoordinatorPartition(
+            self.partition,
+            shard,
+            decode_group_record,
+            services,
+            lambda partition, notice: self.notices.append((partition, notice)),
+        )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(coordinator.run())
             yield coordinator
@@ -259,6 +266,27 @@ async def test_a_transaction_in_the_log_counts_as_its_marker_says(
     async with world.serving() as coordinator:
         await turns()
         assert position(coordinator) == expected
+
+
+async def test_a_marker_ends_a_transaction_while_the_shard_runs(world: World) -> None:
+    world.write(stored_record(5))
+    owner = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    world.write(stored_record(9), base_sequence=0, **owner)
+    async with world.serving() as coordinator:
+        await turns()
+        await coordinator.end_transaction(TransactionMarker(7, 1, 0, True, 2))
+        assert position(coordinator) == 9
+    async with world.serving() as successor:
+        await turns()
+        assert position(successor) == 9
+
+
+async def test_a_marker_for_a_shard_that_loads_is_asked_for_again(world: World) -> None:
+    """The shard would not hear of it: it has decided already up to where it reads."""
+    async with world.serving() as coordinator:
+        with pytest.raises(CoordinatorLoadInProgress):
+            await coordinator.end_transaction(TransactionMarker(7, 1, 0, True, 2))
+        assert world.log.log_end_offset == 0
 
 
 async def test_records_of_unknown_types_are_passed_over(

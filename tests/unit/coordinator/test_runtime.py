@@ -36,6 +36,7 @@ class NameShard:
         result = CoordinatorResult()
         result.records += [_record(name) for name in names]
         result.reply(token, f"stored {', '.join(names)}")
+        result.notices.append(f"see to {', '.join(names)}")
         return result
 
     def read(self, token: Token) -> CoordinatorResult:
@@ -48,7 +49,7 @@ class NameShard:
         self.stored.append((offset, record.key.group))
 
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
-        raise NotImplementedError
+        self.events.append(f"{producer_id} {'committed' if committed else 'aborted'}")
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
         result = CoordinatorResult()
@@ -194,6 +195,35 @@ def test_a_commit_that_does_not_come_is_given_up_on_but_stays_true() -> None:
     assert runtime.shard.stored == [(0, "a")]
     runtime.committed(Offset(1))
     assert runtime.advance(at(600)).replies == []
+
+
+def test_a_notice_comes_when_its_records_are_committed_however_late() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    assert not runtime.advance(at(0)).notices
+    runtime.appended(Offset(0), at(0))
+    assert not runtime.advance(at(2 * COMMIT_TIMEOUT_MS)).notices
+    runtime.committed(Offset(1))
+    assert runtime.advance(at(2 * COMMIT_TIMEOUT_MS)).notices == ["see to a"]
+    assert not runtime.advance(at(2 * COMMIT_TIMEOUT_MS)).notices
+
+
+def test_records_that_are_not_written_give_no_notice() -> None:
+    runtime = loaded()
+    write(runtime, 1, "a")
+    runtime.advance(at(0))
+    runtime.append_failed(NotEnoughReplicas(), at(0))
+    assert not runtime.advance(at(0)).notices
+
+
+def test_a_marker_is_replayed_at_once_and_holds_back_what_is_answered_after_it() -> None:
+    runtime = loaded("old")
+    runtime.transaction_ended(Offset(2), ProducerId(7), committed=True)
+    assert runtime.shard.events == ["7 committed"]
+    read(runtime, 1)
+    assert runtime.advance(at(0)).replies == []
+    runtime.committed(Offset(2))
+    assert runtime.advance(at(0)).replies == [Reply(Token(1), ["old"])]
 
 
 def test_timers_fire_when_due() -> None:

@@ -69,7 +69,7 @@ def test_an_unknown_producer_may_begin_anywhere(world):
 def test_an_older_epoch_is_fenced(world):
     log = world.open()
     append(world, log, 1, 0)
-    with pytest.raises(InvalidProducerEpoch, match="epoch 1 has written already"):
+    with pytest.raises(InvalidProducerEpoch, match="the lowest that counts here is 1"):
         append(world, log, 0, 0)
 
 

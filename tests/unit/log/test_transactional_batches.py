@@ -1,0 +1,154 @@
+"""Transactions in one log (KIP-98, KIP-890): who may write, which markers count, and what readers at read_committed see."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.errors import (
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    OutOfOrderSequenceNumber,
+    TransactionCoordinatorFenced,
+)
+from millstream.log.append_check import AppendOrigin
+from millstream.records.batch import read_header
+from millstream.records.control import TransactionMarker
+
+PRODUCER = 7
+
+
+def write(world, log, sequence, epoch=0, *, is_transactional=True):
+    batch = batch_of(world, sequence, epoch, is_transactional=is_transactional)
+    return log.append_as_leader(batch, 0, world.now)
+
+
+def batch_of(world, sequence, epoch=0, *, is_transactional=True):
+    return world.batch(
+        b"v",
+        producer_id=PRODUCER,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        is_transactional=is_transactional,
+    )
+
+
+def end(world, log, epoch, *, is_commit=True, version=2, coordinator_epoch=0):
+    marker = TransactionMarker(PRODUCER, epoch, coordinator_epoch, is_commit, version)
+    log.producers.check_marker(marker)
+    built = memoryview(marker.build(world.now.wall_ms))
+    return log.append_as_leader(built, 0, world.now, AppendOrigin.COORDINATOR)
+
+
+def test_a_plain_batch_amid_a_transaction_of_its_producer_is_refused(world):
+    log = world.open()
+    write(world, log, 0)
+    with pytest.raises(InvalidTxnState):
+        write(world, log, 1, is_transactional=False)
+
+
+def test_after_a_marker_that_raised_the_epoch_sequences_begin_at_0(world):
+    log = world.open()
+    write(world, log, 0)
+    write(world, log, 1)
+    end(world, log, epoch=1)
+    with pytest.raises(OutOfOrderSequenceNumber):
+        write(world, log, 2, epoch=1)
+    assert write(world, log, 0, epoch=1).first_offset == 3
+
+
+def test_after_a_marker_at_the_same_epoch_sequences_go_on(world):
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=0, version=0)
+    assert write(world, log, 1).first_offset == 2
+
+
+def test_a_batch_that_comes_after_the_marker_of_its_transaction_is_fenced(world):
+    """The zombie's late batch: the marker has raised the epoch of this log (KIP-890)."""
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=1, is_commit=False)
+    with pytest.raises(InvalidProducerEpoch):
+        write(world, log, 1)
+
+
+def test_a_marker_at_the_epoch_of_the_open_transaction_is_too_old(world):
+    """S25: a delayed marker of the transaction before must not end this one."""
+    log = world.open()
+    write(world, log, 0, epoch=1)
+    with pytest.raises(InvalidProducerEpoch, match="the lowest that counts here is 2"):
+        end(world, log, epoch=1)
+    assert log.producers.has_open_transaction(PRODUCER, 1)
+
+
+def test_a_marker_may_be_written_twice(world):
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=1)
+    end(world, log, epoch=1)
+    assert log.last_stable_offset(log.log_end_offset) == 3
+
+
+def test_markers_of_clients_that_keep_their_epoch_end_at_that_epoch(world):
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=0, version=0)
+    assert log.last_stable_offset(2) == 2
+    with pytest.raises(InvalidProducerEpoch):
+        end(world, log, epoch=-1, version=0)
+
+
+def test_a_coordinator_that_was_replaced_ends_nothing(world):
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=1, coordinator_epoch=5)
+    write(world, log, 0, epoch=1)
+    with pytest.raises(TransactionCoordinatorFenced):
+        end(world, log, epoch=2, coordinator_epoch=4)
+
+
+def test_a_marker_that_came_while_the_coordinator_was_asked_ends_the_beginning(world):
+    """Otherwise the transaction would stay open in this log for ever."""
+    log = world.open()
+    asked_at = log.producers.last_marker_offset(PRODUCER)
+    end(world, log, epoch=0, is_commit=False, version=0)
+    with pytest.raises(InvalidTxnState):
+        log.producers.check_begins_transaction(
+            read_header(batch_of(world, 0)), asked_at, sequence_from_0=False
+        )
+
+
+def test_an_unknown_producer_that_raises_epochs_begins_with_sequence_0(world):
+    producers = world.open().producers
+    header = read_header(batch_of(world, 3))
+    producers.check_begins_transaction(header, -1, sequence_from_0=False)
+    with pytest.raises(OutOfOrderSequenceNumber):
+        producers.check_begins_transaction(header, -1, sequence_from_0=True)
+
+
+def test_coordinators_are_not_held_to_sequences(world):
+    """The group coordinator writes every batch of offsets with sequence 0."""
+    log = world.open()
+    for _ in range(2):
+        log.append_as_leader(batch_of(world, 0), 0, world.now, AppendOrigin.COORDINATOR)
+    assert log.log_end_offset == 2
+
+
+def test_an_ended_transaction_is_unstable_until_its_marker_is_committed(world):
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=1)
+    assert [log.last_stable_offset(high_watermark) for high_watermark in (1, 2)] == [0, 2]
+
+
+def test_open_transactions_and_fences_survive_a_crash(world):
+    log = world.open()
+    write(world, log, 0)
+    end(world, log, epoch=1)
+    write(world, log, 0, epoch=1)
+    log.roll(world.now)
+    reopened = world.open()
+    assert reopened.last_stable_offset(3) == 2
+    assert reopened.producers.has_open_transaction(PRODUCER, 1)
+    with pytest.raises(InvalidProducerEpoch):
+        end(world, reopened, epoch=1)
