@@ -1,21 +1,29 @@
 """The words of access control, with Kafka's numbers: resources, operations, patterns, bindings.
 
-Owns the data model only; who decides is an `Authorizer`.
+Owns the data model only; who decides is an `Authorizer`. A number that this release does not know reads as UNKNOWN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, Self
 
 CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the one resource of type CLUSTER."""
 
 
-class ResourceType(IntEnum):
+class _Code(IntEnum):
+    """Numbers of the protocol, of which 0 stands for all that are not known."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        del value
+        return cls(0)
+
+
+class ResourceType(_Code):
     UNKNOWN = 0
     ANY = 1
     TOPIC = 2
@@ -26,7 +34,7 @@ class ResourceType(IntEnum):
     USER = 7
 
 
-class Operation(IntEnum):
+class Operation(_Code):
     UNKNOWN = 0
     ANY = 1
     ALL = 2
@@ -45,7 +53,7 @@ class Operation(IntEnum):
     TWO_PHASE_COMMIT = 15
 
 
-class PatternType(IntEnum):
+class PatternType(_Code):
     UNKNOWN = 0
     ANY = 1
     MATCH = 2
@@ -53,7 +61,7 @@ class PatternType(IntEnum):
     PREFIXED = 4
 
 
-class PermissionType(IntEnum):
+class PermissionType(_Code):
     UNKNOWN = 0
     ANY = 1
     DENY = 2
@@ -83,17 +91,29 @@ class Resource(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AclBinding:
-    """One rule: who, from where, may or may not do what to which resources."""
+class AccessControlRule(Protocol):
+    """Who, from where, may or may not do what to which resources; the numbers of the enumerations above."""
 
-    pattern: ResourcePattern
-    principal: str
-    """`User:name`, or `User:*` for everybody."""
-    host: str
-    """An address, or `*`."""
-    operation: Operation
-    permission: PermissionType
+    @property
+    def resource_type(self) -> int: ...
+    @property
+    def resource_name(self) -> str: ...
+    @property
+    def pattern_type(self) -> int: ...
+    @property
+    def principal(self) -> str:
+        """`User:name`, or `User:*` for everybody."""
+        ...
+
+    @property
+    def host(self) -> str:
+        """An address, or `*`."""
+        ...
+
+    @property
+    def operation(self) -> int: ...
+    @property
+    def permission_type(self) -> int: ...
 
 
 _SUPPORTED: Final[Mapping[ResourceType, tuple[Operation, ...]]] = MappingProxyType(

@@ -1,0 +1,37 @@
+"""Delegation tokens (KIP-48): the secret that goes with a token id, and who may ask for what."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Collection
+from typing import Final, Protocol
+
+USER_TYPE: Final = "User"
+
+
+class IssuedToken(Protocol):
+    @property
+    def owner(self) -> str: ...
+    @property
+    def requester(self) -> str: ...
+    @property
+    def renewers(self) -> Collection[str]: ...
+
+
+def token_hmac(secret_key: str, token_id: str) -> bytes:
+    """The token's password. Every node that has the cluster's secret key computes the same."""
+    return hmac.digest(secret_key.encode(), token_id.encode(), "sha512")
+
+
+def is_owner_or_renewer(token: IssuedToken, principal: str) -> bool:
+    return principal in {token.owner, token.requester} or principal in token.renewers
+
+
+def principal_text(principal_type: str, name: str) -> str:
+    return f"{principal_type}:{name}"
+
+
+def principal_parts(principal: str) -> tuple[str, str]:
+    """(type, name); the name may hold colons of its own."""
+    principal_type, _, name = principal.partition(":")
+    return principal_type, name
