@@ -6,7 +6,7 @@ aborted transaction in the transaction index stays as long as its marker must.
 
 from __future__ import annotations
 
-import heapq
+from collections import deque
 from collections.abc import Iterable
 from typing import final
 
@@ -18,26 +18,19 @@ from millstream.records.record import iterate_records
 
 @final
 class CleanedTransactions:
-    def __init__(self) -> None:
+    def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
+        """`aborted`: every transaction that was aborted with records in what is passed in, wherever it ended."""
         self.retained: list[AbortedTransaction] = []
         """Entries that the transaction index still needs; the owner takes them when a segment is finished."""
-        self._pending: list[tuple[int, AbortedTransaction]] = []
-        self._known: set[AbortedTransaction] = set()
+        self._pending = deque(sorted(aborted, key=lambda each: each.first_offset))
         self._aborted: dict[int, AbortedTransaction] = {}
         self._aborted_with_batches: set[int] = set()
         self._committed: set[int] = set()
 
-    def add_aborted(self, aborted: Iterable[AbortedTransaction]) -> None:
-        """Entries of the transaction indexes; one that was added before counts once."""
-        for entry in aborted:
-            if entry not in self._known:
-                self._known.add(entry)
-                heapq.heappush(self._pending, (entry.first_offset, entry))
-
     def is_discarded(self, header: BatchHeader, batch: memoryview) -> bool:
         """Nothing in the batch is needed by readers: its data was aborted, or its transaction has no batches left."""
-        while self._pending and self._pending[0][0] <= header.last_offset:
-            entry = heapq.heappop(self._pending)[1]
+        while self._pending and self._pending[0].first_offset <= header.last_offset:
+            entry = self._pending.popleft()
             self._aborted[entry.producer_id] = entry
             self._aborted_with_batches.discard(entry.producer_id)
         if header.is_control:

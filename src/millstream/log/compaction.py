@@ -6,6 +6,7 @@ its own, `*.cleaned`. What it made is swapped in by the log's owner (`PartitionL
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
@@ -65,22 +66,24 @@ class Compaction:
         rules = FilterRules(
             self._plan.last_records, self._now_ms, self._plan.config.delete_retention_ms
         )
-        transactions = CleanedTransactions()
+        transactions = self._transactions()
         batches = BatchFilter(rules, self._offsets, transactions)
         for group in self._plan.group_until(self.end_offset):
             yield from self._rewrite(group, batches, transactions)
+
+    def _transactions(self) -> CleanedTransactions:
+        entries = (index.entries() for index in self._plan.transaction_indexes)
+        return CleanedTransactions(itertools.chain.from_iterable(entries))
 
     # --- keys
 
     def _map_keys(self) -> Iterator[CompactionStep]:
         """Latest offsets of the dirty part, as far as they fit. Aborted records count for nothing."""
         plan = self._plan
-        transactions = CleanedTransactions()
+        transactions = self._transactions()
         dirty = [
             segment for segment in plan.segments if self._end_of(segment) > plan.first_dirty_offset
         ]
-        for segment in dirty:
-            transactions.add_aborted(segment.transaction_index.entries())
         moved = records = 0
         for segment in dirty:
             start = segment.position_of(max(plan.first_dirty_offset, segment.base_offset))
@@ -120,7 +123,6 @@ class Compaction:
         cleaned = group[0].new_cleaned(SegmentLimits.of(self._plan.config))
         try:
             for segment in group:
-                transactions.add_aborted(segment.transaction_index.entries())
                 for moved in self._rewrite_segment(segment, cleaned, batches):
                     yield CompactionStep(moved)
             retained, transactions.retained = transactions.retained, []

@@ -18,6 +18,7 @@ from millstream.log.batch_filter import LastRecord
 from millstream.log.producer_state import ProducerState
 from millstream.log.segment import Segment
 from millstream.log.segments import Segments
+from millstream.log.transaction_index import TransactionIndex
 from millstream.metadata.topic_config import LogConfig
 
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
@@ -43,6 +44,8 @@ class CompactionPlan:
     is_overdue: bool
     """max.compaction.lag.ms has passed for a record that is not cleaned."""
     last_records: dict[int, LastRecord]
+    transaction_indexes: tuple[TransactionIndex, ...]
+    """Of the whole log: what is cleaned may hold records of a transaction that was aborted in a later segment."""
     config: LogConfig
 
     @property
@@ -109,6 +112,7 @@ def plan_compaction(
             )
             for entry in producers.entries()
         },
+        tuple(segment.transaction_index for segment in segments),
         config,
     )
 

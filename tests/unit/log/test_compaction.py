@@ -170,6 +170,28 @@ def test_records_of_aborted_transactions_go_and_do_not_hide_older_ones(cleaned):
     assert cleaned.words() == ["0:a1", "3:b1"]
 
 
+def test_records_of_a_transaction_that_is_aborted_in_a_later_segment_go_too(cleaned):
+    cleaned.put("a1")
+    cleaned.put("a2", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    cleaned.put("b1")
+    cleaned.roll()
+    cleaned.mark(5, 0, ControlType.ABORT)
+    cleaned.put("c1")
+    cleaned.clean()  # the marker stands in the active segment
+    assert cleaned.words() == ["0:a1", "2:b1", "4:c1"]
+    assert [t.first_offset for t in cleaned.log.aborted_transactions(0, 10)] == [1]
+
+
+def test_an_aborted_transaction_over_two_segments_never_comes_back(cleaned):
+    cleaned.put("a1", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
+    cleaned.put(*["b1"] * 900)
+    cleaned.roll()
+    cleaned.mark(5, 0, ControlType.ABORT)
+    cleaned.put(*["c1"] * 900)
+    cleaned.roll_and_clean()
+    assert "0:a1" not in cleaned.words()
+
+
 def test_an_abort_marker_stays_while_a_batch_of_its_transaction_does(cleaned):
     cleaned.put("a1", producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
     cleaned.mark(5, 0, ControlType.ABORT)
