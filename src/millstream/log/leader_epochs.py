@@ -47,6 +47,9 @@ class LeaderEpochs:
             with contextlib.suppress(DamagedFile):
                 self._entries = _decoded(self._path, data)
 
+    def moved_to(self, directory: str) -> None:
+        self._path = f"{directory}/{LEADER_EPOCH_FILE}"
+
     @property
     def entries(self) -> tuple[EpochStart, ...]:
         return tuple(self._entries)

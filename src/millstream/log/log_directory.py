@@ -7,11 +7,12 @@ know leaders, high watermarks or metadata: they are passed in where a file needs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple, Self, final
 
 from millstream.errors import ConfigError, KafkaStorageError
-from millstream.log.log_environment import LogEnvironment, SavedState
+from millstream.log.log_environment import LogEnvironment, SavedState, is_broken_disk
 from millstream.log.partition_log import PartitionLog
 from millstream.log.text_checkpoints import (
     CLEAN_SHUTDOWN_FILE,
@@ -43,11 +44,14 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 
 _PARTITION_DIRECTORY: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]*)")
 _DELETED_DIRECTORY: Final = re.compile(r".+\.[0-9a-f]{32}-delete")
+_FUTURE_DIRECTORY: Final = re.compile(
+    r"(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]*)\.[0-9a-f]{32}-future"
+)
 _NAME_MAX: Final = 255
 
 
 class FoundLog(NamedTuple):
-    """A partition directory, before its log is opened. `topic_id` is None where partition.metadata is missing."""
+    """A partition directory, before its log is opened. `topic_id` is None where partition.metadata does not tell it."""
 
     partition: TopicPartition
     topic_id: Uuid | None
@@ -80,6 +84,10 @@ def read_meta_properties(file_system: FileSystem, path: str) -> MetaProperties |
     return decode_meta_properties(meta_path, file_system.read(meta_path))
 
 
+def _nobody_listens(_directory: LogDirectory) -> None:
+    pass
+
+
 @final
 class LogDirectory:
     """Use `LogDirectory.open`; one task owns it."""
@@ -92,9 +100,14 @@ class LogDirectory:
         self.previous_broker_epoch = -1
         """The epoch of the broker that shut this directory down cleanly; -1 when the stop was unclean or is the first."""
         self.was_clean = False
-        self._environment = environment
+        self.failure: str | None = None
+        """Why nothing of it can be used any more; None while it can."""
+        self.on_failure: Callable[[LogDirectory], None] = _nobody_listens
+        """Called once, in any thread, when the disk has shown that it is broken."""
+        self._environment = replace(environment, on_broken_disk=self._disk_broke)
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._future_logs: dict[TopicPartition, PartitionLog] = {}
         self._deletions: list[_Deletion] = []
         self._saved_recovery_points: dict[TopicPartition, int] = {}
         self._saved_start_offsets: dict[TopicPartition, int] = {}
@@ -143,7 +156,27 @@ class LogDirectory:
             if _DELETED_DIRECTORY.fullmatch(name):
                 file_system.remove_tree(f"{self.path}/{name}")
 
+    # --- failure
+
+    def _disk_broke(self, error: OSError) -> None:
+        """A flag and a call, nothing else: this may be any thread."""
+        if self.failure is None:
+            self.failure = f"{self.path} is offline: {error.strerror or error}"
+            self.on_failure(self)
+
+    def take_offline(self) -> list[TopicPartition]:
+        """After a failure: every log refuses everything from now on. Returns the partitions that had one here."""
+        assert self.failure is not None, "only a directory that failed goes offline"
+        lost = list(self._logs)
+        for log in [*self._logs.values(), *self._future_logs.values()]:
+            log.retire(self.failure)
+        return lost
+
     # --- logs
+
+    def __len__(self) -> int:
+        """How many partitions have their log here, or will have."""
+        return len(self._logs) + len(self._future_logs)
 
     def __iter__(self) -> Iterator[PartitionLog]:
         return iter(list(self._logs.values()))
@@ -152,17 +185,25 @@ class LogDirectory:
         return self._logs.get(partition)
 
     def find_logs(self) -> list[FoundLog]:
-        """Every partition directory, the metadata log's excluded. Raises DamagedFile for an unreadable partition.metadata."""
-        file_system = self._environment.file_system
+        """Every partition directory, the metadata log's excluded."""
         found: list[FoundLog] = []
-        for name in file_system.list(self.path):
+        for partition in self._partition_names():
+            try:
+                topic_id = self._read_topic_id(f"{self.path}/{partition}")
+            except DamagedFile:
+                topic_id = None  # opening the log will say it, if it is wanted at all
+            found.append(FoundLog(partition, topic_id))
+        return found
+
+    def _partition_names(self) -> Iterator[TopicPartition]:
+        for name in self._environment.file_system.list(self.path):
             match = _PARTITION_DIRECTORY.fullmatch(name)
             if match and match["topic"] != METADATA_TOPIC:
-                topic_id = self._read_topic_id(f"{self.path}/{name}")
-                found.append(
-                    FoundLog(TopicPartition(match["topic"], int(match["partition"])), topic_id)
-                )
-        return found
+                yield TopicPartition(match["topic"], int(match["partition"]))
+
+    def holds(self, partition: TopicPartition) -> bool:
+        """There is a directory of that name, whether its log is open or not."""
+        return self._environment.file_system.exists(f"{self.path}/{partition}")
 
     def open_log(
         self,
@@ -191,6 +232,8 @@ class LogDirectory:
                 now=now,
             )
         except OSError as error:
+            if is_broken_disk(error):
+                self._disk_broke(error)
             raise KafkaStorageError(
                 f"cannot open the log of {partition} in {self.path}: {error}"
             ) from error
@@ -243,6 +286,8 @@ class LogDirectory:
         try:
             self._environment.file_system.rename(f"{self.path}/{partition}", target)
         except OSError as error:
+            if is_broken_disk(error):
+                self._disk_broke(error)
             raise KafkaStorageError(
                 f"cannot rename the log of {partition} in {self.path}: {error}"
             ) from error
@@ -271,8 +316,9 @@ class LogDirectory:
         self._write_offsets(LOG_START_OFFSET_FILE, {**self._saved_start_offsets, **moved})
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
-        """Kafka's interval is 5 s."""
-        self._write_offsets(HIGH_WATERMARK_FILE, high_watermarks)
+        """Those of the logs in this directory, others are left out. Kafka's interval is 5 s."""
+        own = {name: offset for name, offset in high_watermarks.items() if name in self._logs}
+        self._write_offsets(HIGH_WATERMARK_FILE, own)
 
     def checkpoint_cleaner(self) -> None:
         """Where cleanings ended; written after each."""
@@ -285,30 +331,37 @@ class LogDirectory:
 
     # --- end
 
+    def close_log(self, log: PartitionLog, now: Instant) -> bool:
+        """Clean shutdown of one log: true when everything of it is on the disk. Blocks in fsync.
+
+        May run in any thread while nobody uses the log; several logs may be closed at once.
+        """
+        if log.failure is None:
+            try:
+                log.close(now)
+            except KafkaStorageError:
+                log.abandon()
+                return False
+            return True
+        log.abandon()
+        return False
+
     def close(
         self, high_watermarks: Mapping[TopicPartition, int], broker_epoch: int, now: Instant
     ) -> None:
-        """Clean shutdown: every log closed, checkpoints written, and only then the file that says so.
+        """Clean shutdown: logs that are still open are closed, checkpoints written, and only then the file that says so.
 
-        It is not written when a log failed, or was never opened after an unclean stop: the next start recovers. Blocks in
-        fsync.
+        It is not written when a log failed, or was never opened after an unclean stop: the next start recovers.
         """
-        is_clean = self.was_clean or all(
-            found.partition in self._logs for found in self.find_logs()
+        is_clean = self.failure is None and (
+            self.was_clean or all(name in self._logs for name in self._partition_names())
         )
-        for log in self:
-            if log.failure is None:
-                try:
-                    log.close(now)
-                except KafkaStorageError:
-                    is_clean = False
-                    log.abandon()
-            else:
-                is_clean = False
-                log.abandon()
-        self.checkpoint_recovery_points()
-        self.checkpoint_high_watermarks(high_watermarks)
-        if is_clean:
+        for log in [*self, *self._future_logs.values()]:
+            is_clean &= log.is_closed or self.close_log(log, now)
+        if self.failure is None:
+            self.checkpoint_recovery_points()
+            self.checkpoint_high_watermarks(high_watermarks)
+        if is_clean and self.failure is None:
             self._environment.file_system.write_atomically(
                 f"{self.path}/{CLEAN_SHUTDOWN_FILE}", encode_clean_shutdown(broker_epoch)
             )
@@ -316,9 +369,14 @@ class LogDirectory:
 
     def abandon(self) -> None:
         """Lets go of everything as it is, like a crash; the next start recovers."""
-        for log in [*self, *(deletion.log for deletion in self._deletions)]:
+        for log in [
+            *self,
+            *self._future_logs.values(),
+            *(deletion.log for deletion in self._deletions),
+        ]:
             log.abandon()
         self._logs.clear()
+        self._future_logs.clear()
         self._lock.close()
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
@@ -339,4 +397,6 @@ class LogDirectory:
                 f"{self.path}/{name}", encode_offsets(offsets)
             )
         except OSError as error:
+            if is_broken_disk(error):
+                self._disk_broke(error)
             raise KafkaStorageError(f"cannot write {self.path}/{name}: {error}") from error

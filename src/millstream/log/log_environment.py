@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from millstream.runtime import FileSystem, Random
 
+_SHORTAGES: Final = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EAGAIN,
+    errno.EBADF,
+    errno.EINTR,
+}
 
-@dataclass(frozen=True, slots=True)
+
+def is_broken_disk(error: OSError) -> bool:
+    """False where only something has run out, or a file was closed under its reader: everything else goes on."""
+    return error.errno not in _SHORTAGES
+
+
+def _nobody_listens(_error: OSError) -> None:
+    pass
+
+
+@dataclass(slots=True)
 class LogEnvironment:
     file_system: FileSystem
     random: Random
     producer_id_expiration_ms: int = 86_400_000
+    """May be changed while the broker runs."""
+    on_broken_disk: Callable[[OSError], None] = _nobody_listens
+    """Told of every error after which the data directory must not be trusted; may be called in any thread."""
 
 
 @dataclass(frozen=True, slots=True)

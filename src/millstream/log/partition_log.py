@@ -20,7 +20,7 @@ from millstream.log.compaction import CleanedSegment, swap_in
 from millstream.log.compaction_plan import CompactionBounds, CompactionPlan, plan_compaction
 from millstream.log.departed_segments import DepartedSegments
 from millstream.log.flush_plan import FlushPlan
-from millstream.log.log_environment import LogEnvironment, SavedState
+from millstream.log.log_environment import LogEnvironment, SavedState, is_broken_disk
 from millstream.log.log_loader import load_log
 from millstream.log.log_reader import (
     FetchData,
@@ -81,6 +81,7 @@ class PartitionLog:
         self._sealed_files: list[File] = []
         self._departed = DepartedSegments()
         self._failure: str | None = None
+        self._is_closed = False
         self._last_flush_ms = now.monotonic_ms
         self._begin_active(now)
 
@@ -139,6 +140,11 @@ class PartitionLog:
     def removed_bytes(self) -> int:
         """What recovery cut off when the log was opened: bytes that were no valid batch."""
         return self._state.removed_bytes
+
+    @property
+    def is_closed(self) -> bool:
+        """Cleanly: everything of it is on the disk."""
+        return self._is_closed
 
     @property
     def failure(self) -> str | None:
@@ -366,6 +372,7 @@ class PartitionLog:
         self._fail(
             f"the disk failed to sync it ({error.strerror or error}); restart the broker to recover the log"
         )
+        self._environment.on_broken_disk(error)
         raise KafkaStorageError(self._failure) from error
 
     def flush(self, now: Instant) -> None:
@@ -507,7 +514,16 @@ class PartitionLog:
             self._departed.remove_all()
         except OSError as error:
             raise self._storage_error("close", error) from error
+        self._is_closed = True
         self.abandon()
+
+    def moved_to(self, directory: str) -> None:
+        """Its directory was renamed; open files go with it."""
+        self.directory = directory
+        for segment in self._state.segments:
+            segment.moved_to(directory)
+        self.leader_epochs.moved_to(directory)
+        self._snapshots.moved_to(directory)
 
     def retire(self, reason: str) -> None:
         """The log refuses everything from now on, but its files stay open for ranges that are being sent."""
@@ -533,6 +549,8 @@ class PartitionLog:
 
     def _storage_error(self, action: str, error: OSError) -> KafkaStorageError:
         hint = "free some space" if error.errno == errno.ENOSPC else "check the disk"
+        if is_broken_disk(error):
+            self._environment.on_broken_disk(error)
         return KafkaStorageError(
             f"cannot {action} the log of {self.partition} in {self.directory}: {error.strerror or error}; {hint}"
         )

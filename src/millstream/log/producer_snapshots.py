@@ -21,6 +21,9 @@ class ProducerSnapshots:
         self._file_system = file_system
         self._directory = directory
 
+    def moved_to(self, directory: str) -> None:
+        self._directory = directory
+
     def offsets(self) -> list[int]:
         names = self._file_system.list(self._directory)
         return sorted(

@@ -335,6 +335,11 @@ class Segment:
                     source, segment_path(self.directory, self.base_offset, kind) + suffix
                 )
         self._suffix = suffix
+        self.moved_to(self.directory)
+
+    def moved_to(self, directory: str) -> None:
+        """The files have other names now, which the segment knows; open ones go on."""
+        self.directory = directory
         self._offset_index.moved_to(self._path(INDEX_SUFFIX))
         self._time_index.moved_to(self._path(TIME_INDEX_SUFFIX))
         self.transaction_index.moved_to(self._path(TRANSACTION_INDEX_SUFFIX))
