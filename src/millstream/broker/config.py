@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from millstream.broker.config_strangers import is_java_only, protects, why_without_effect
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.broker.listeners import Listener, client_listeners, parse_listeners, with_port
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import ConfigValue, parse_config
+from millstream.metadata.config_key import ConfigValue, UpdateMode, parse_config
 from millstream.metadata.topic_config import log_config, topic_defaults
 
 _LOGGER = logging.getLogger(__name__)
@@ -36,8 +36,16 @@ class BrokerConfig:
     socket_receive_buffer_bytes: int
     max_connections: int
     max_connections_per_ip: int
+    max_connections_per_ip_overrides: str
+    max_connection_creation_rate: int
     connections_max_idle_ms: int
+    queued_max_requests: int
     queued_max_request_bytes: int
+
+    controlled_shutdown_enable: bool
+    initial_broker_registration_timeout_ms: int
+    millstream_client_telemetry_enable: bool
+    telemetry_max_bytes: int
 
     num_partitions: int
     default_replication_factor: int
@@ -68,6 +76,16 @@ class BrokerConfig:
     offsets_topic_segment_bytes: int
     offsets_topic_compression_codec: int
     transaction_max_timeout_ms: int
+    transactional_id_expiration_ms: int
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
+    transaction_remove_expired_transaction_cleanup_interval_ms: int
+    transaction_state_log_num_partitions: int
+    transaction_state_log_replication_factor: int
+    transaction_state_log_min_isr: int
+    transaction_state_log_segment_bytes: int
+    transaction_partition_verification_enable: bool
+    add_partitions_to_txn_retry_backoff_ms: int
+    add_partitions_to_txn_retry_backoff_max_ms: int
 
     controller_quorum_election_timeout_ms: int
     controller_quorum_fetch_timeout_ms: int
@@ -91,6 +109,7 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
     known = _known_settings(settings)
     values = parse_config(BROKER_CONFIGS, known)
     _check_roles(values)
+    _check_connection_limits(values)
     implied = topic_defaults(known)
     log_config(
         {}, implied
@@ -115,6 +134,40 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
         topic_defaults=implied,
         settings=known,
     )
+
+
+def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:
+    """`static` with what was changed while the broker ran; keys without meaning here, and fixed ones, are left out.
+
+    Where to listen, what is advertised and `settings` stay those of the start. Raises ConfigError.
+    """
+    changes = {
+        name: value
+        for name, value in overrides.items()
+        if name in BROKER_CONFIGS and BROKER_CONFIGS[name].dynamic is not UpdateMode.READ_ONLY
+    }
+    changed = broker_config({**static.settings, **changes})
+    return replace(
+        changed,
+        node_id=static.node_id,
+        data_directory=static.data_directory,
+        listeners=static.listeners,
+        advertised=static.advertised,
+        settings=static.settings,
+    )
+
+
+def connection_overrides(text: str) -> dict[str, int]:
+    """`max.connections.per.ip.overrides` by address. Raises ConfigError for anything but HOST:LIMIT,HOST:LIMIT."""
+    limits = {}
+    for item in _items(text):
+        host, colon, limit = item.rpartition(":")
+        if not (colon and host and limit.isascii() and limit.isdigit()):
+            raise ConfigError(
+                f"max.connections.per.ip.overrides: write ADDRESS:LIMIT,ADDRESS:LIMIT, not {item}"
+            )
+        limits[host.strip().strip("[]")] = int(limit)
+    return limits
 
 
 def parse_override(text: str) -> tuple[str, str]:
@@ -182,6 +235,14 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
     if len(voters) > 1:
         raise ConfigError(
             f"controller.quorum.voters names {len(voters)} voters: this version runs a quorum of one; remove the key"
+        )
+
+
+def _check_connection_limits(values: Mapping[str, ConfigValue]) -> None:
+    overrides = connection_overrides(str(values["max.connections.per.ip.overrides"]))
+    if values["max.connections.per.ip"] == 0 and not overrides:
+        raise ConfigError(
+            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from millstream.errors import KafkaError, ProtocolError
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.generated import (
+    alter_configs,
     create_partitions,
     create_topics,
     delete_groups,
@@ -306,6 +307,22 @@ def _incremental_alter_configs(
     )
 
 
+def _alter_configs(
+    request: alter_configs.AlterConfigsRequest, error: KafkaError
+) -> alter_configs.AlterConfigsResponse:
+    return alter_configs.AlterConfigsResponse(
+        responses=[
+            alter_configs.AlterConfigsResourceResponse(
+                error_code=error.code,
+                error_message=str(error),
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource in request.resources
+        ]
+    )
+
+
 def _describe_groups(
     request: describe_groups.DescribeGroupsRequest, error: KafkaError
 ) -> describe_groups.DescribeGroupsResponse:
@@ -352,6 +369,7 @@ _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
         ApiKey.CREATE_TOPICS: _create_topics,
         ApiKey.CREATE_PARTITIONS: _create_partitions,
         ApiKey.DESCRIBE_CONFIGS: _describe_configs,
+        ApiKey.ALTER_CONFIGS: _alter_configs,
         ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
         ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
         ApiKey.INIT_PRODUCER_ID: _init_producer_id,

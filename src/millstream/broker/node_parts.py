@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from millstream.broker.background import BackgroundWork
 from millstream.broker.broker_session import BrokerSession
 from millstream.broker.config import BrokerConfig
+from millstream.broker.config_strangers import stranger_update_mode
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.broker.controller_runner import ControllerRunner
 from millstream.broker.coordinator_partition import CoordinatorServices
 from millstream.broker.data_directory import random_uuid
 from millstream.broker.disk_pool import DiskPool
+from millstream.broker.dynamic_config import DynamicConfig, check_broker_change
 from millstream.broker.fetch_sessions import FetchSessions
 from millstream.broker.group_coordination import GroupCoordination, group_coordinator_config
 from millstream.broker.hosted_partitions import HostedPartitions
@@ -91,11 +93,14 @@ class NodeParts:
             self._partitions, lambda _log: directory, pool, clock, self._cleaner_settings
         )
         self.node = self._new_node()
+        self.dynamic_config = DynamicConfig(config)
+        self.dynamic_config.subscribe(self._use)
 
     async def start(self, advertised: Sequence[Listener]) -> None:
         """Returns when this broker leads its partitions and requests may be answered."""
         self._driver.start()
         self._driver.flush()
+        self.dynamic_config.apply(self._controller.image)
         self._partitions.load(self._controller.image)
         self._controller.subscribe(self._apply)
         self._tasks.start(self._driver.run(), "metadata log")
@@ -133,8 +138,15 @@ class NodeParts:
 
     def _apply(self, published: PublishedImage) -> None:
         """The order matters: a coordinator looks for partitions that must have followed the image before it."""
+        if published.delta.changed_configs:
+            self.dynamic_config.apply(published.image)
         self._partitions.apply(published)
         self.node.group_coordinator.apply(published.image)
+
+    def _use(self, config: BrokerConfig) -> None:
+        """Settings were changed while the node runs."""
+        self.node.config = config
+        self._environment.producer_id_expiration_ms = config.producer_id_expiration_ms
 
     def _new_controller(self) -> ControllerRunner:
         config = self._config
@@ -147,6 +159,8 @@ class NodeParts:
             broker_session_timeout_ms=config.broker_session_timeout_ms,
             static=config.settings,
             broker_configs=BROKER_CONFIGS,
+            other_update_mode=stranger_update_mode,
+            check_broker_change=check_broker_change,
         )
         image = MetadataImage(cluster_id=self._identity.cluster_id)
         return ControllerRunner(

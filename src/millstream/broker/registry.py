@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.handlers import (
+    alter_configs,
     api_versions,
     create_partitions,
     create_topics,
@@ -25,6 +26,7 @@ from millstream.broker.handlers import (
     init_producer_id,
     join_group,
     leave_group,
+    list_config_resources,
     list_groups,
     list_offsets,
     metadata,
@@ -41,6 +43,7 @@ Message = Any  # Any: the generated classes of the handler's own API key; no typ
 HandleFunction = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 
 _MODULES: Final[tuple[ModuleType, ...]] = (
+    alter_configs,
     api_versions,
     create_partitions,
     create_topics,
@@ -57,6 +60,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     init_producer_id,
     join_group,
     leave_group,
+    list_config_resources,
     list_groups,
     list_offsets,
     metadata,

@@ -1,10 +1,11 @@
-"""DescribeConfigs: the configurations of topics and brokers, with where each value comes from.
+"""DescribeConfigs: the configurations of topics, brokers, groups, client metrics and broker loggers, and where each value comes from.
 
 Versions 1-4. 1+ gives sources and, when asked, synonyms; 3+ types and, when asked, documentation. An absent or empty list of keys
 means all of them, unknown keys are left out. Topics: UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION. Brokers: a broker
-describes itself, and under the empty name the dynamic defaults of all brokers; another id is INVALID_REQUEST.
-Values of sensitive keys are null. Kafka's `internal.*` keys are shown only where a topic sets them.
-Not supported: groups, client metrics and broker loggers (INVALID_REQUEST).
+describes itself, and under the empty name the dynamic defaults of all brokers; another id is INVALID_REQUEST. Groups and client
+metrics need not exist: then their defaults are described. Loggers: every logger of this process with the level that counts.
+Values of sensitive keys are null. Kafka's `internal.*` keys are shown only where they are set.
+Not supported: keys of Kafka that have no effect here are not listed; docs/reference/broker-configs.md names them with the reason.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from collections.abc import Iterable, Sequence
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.config_table import BROKER_CONFIGS
+from millstream.broker.log_levels import log_levels
 from millstream.broker.request_context import RequestContext
 from millstream.errors import InvalidRequest, KafkaError, UnknownTopicOrPartition
-from millstream.metadata.config_key import ConfigKey, ConfigType, Scope, UpdateMode
-from millstream.metadata.config_resource import ConfigResourceType
+from millstream.metadata.config_key import Scope, UpdateMode
+from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.effective_config import (
     BrokerSettings,
     ConfigEntry,
-    ConfigSource,
-    ConfigSynonym,
+    broker_default_entries,
     broker_entries,
+    client_metrics_entries,
+    group_entries,
+    logger_entries,
     topic_entries,
 )
 from millstream.metadata.topic_names import check_topic_name
@@ -64,13 +68,34 @@ def _describe(
 
 
 def _entries(resource: DescribeConfigsResource, context: RequestContext) -> Iterable[ConfigEntry]:
+    name = resource.resource_name
+    image = context.node.metadata.image
     match resource.resource_type:
         case ConfigResourceType.TOPIC:
-            return _topic(resource.resource_name, context)
+            return _topic(name, context)
+        case ConfigResourceType.BROKER if not name:
+            return broker_default_entries(BROKER_CONFIGS, image.broker_default_config())
         case ConfigResourceType.BROKER:
-            return _broker(resource.resource_name, context)
+            _check_broker_id(name, context, " or empty string")
+            return broker_entries(BROKER_CONFIGS, _settings(context))
+        case ConfigResourceType.BROKER_LOGGER:
+            if not name:
+                raise InvalidRequest("Broker id must not be empty")
+            _check_broker_id(name, context)
+            return logger_entries(log_levels())
+        case ConfigResourceType.CLIENT_METRICS:
+            if not name:
+                raise InvalidRequest("Client metrics subscription name must not be empty")
+            return client_metrics_entries(
+                image.config(ConfigResource(ConfigResourceType.CLIENT_METRICS, name))
+            )
+        case ConfigResourceType.GROUP:
+            if not name:
+                raise InvalidRequest("Group name must not be empty")
+            overrides = image.config(ConfigResource(ConfigResourceType.GROUP, name))
+            return group_entries(overrides, _settings(context))
         case unknown:
-            raise InvalidRequest(f"Resources of type {unknown} cannot be described here")
+            raise InvalidRequest(f"Resources of type {unknown} cannot be described")
 
 
 def _topic(name: str, context: RequestContext) -> Sequence[ConfigEntry]:
@@ -81,25 +106,15 @@ def _topic(name: str, context: RequestContext) -> Sequence[ConfigEntry]:
     return topic_entries(image.topic_config(name), _settings(context))
 
 
-def _broker(name: str, context: RequestContext) -> Sequence[ConfigEntry]:
+def _check_broker_id(name: str, context: RequestContext, alternative: str = "") -> None:
+    """Of a resource that only the broker itself knows."""
     own_id = context.node.identity.node_id
-    if not name:
-        return _dynamic_defaults(context)
-    if not name.isdecimal():
+    if not name.removeprefix("-").isdecimal():
         raise InvalidRequest(f"Broker id must be an integer, but it is: {name}")
     if int(name) != own_id:
-        raise InvalidRequest(f"Ask broker {name} itself: this is broker {own_id}")
-    return broker_entries(BROKER_CONFIGS, _settings(context))
-
-
-def _dynamic_defaults(context: RequestContext) -> list[ConfigEntry]:
-    found = []
-    for name, value in sorted(context.node.metadata.image.broker_default_config().items()):
-        key = BROKER_CONFIGS.get(name) or ConfigKey(name, ConfigType.STRING, None, sensitive=True)
-        shown = None if key.sensitive else value
-        synonym = ConfigSynonym(name, shown, ConfigSource.DYNAMIC_DEFAULT_BROKER)
-        found.append(ConfigEntry(key, shown, synonym.source, (synonym,)))
-    return found
+        raise InvalidRequest(
+            f"Unexpected broker id, expected {own_id}{alternative}, but received {name}"
+        )
 
 
 def _settings(context: RequestContext) -> BrokerSettings:

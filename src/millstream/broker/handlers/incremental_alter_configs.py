@@ -1,20 +1,28 @@
-"""IncrementalAlterConfigs: set, delete, append to and subtract from the configurations of topics and brokers (KIP-339).
+"""IncrementalAlterConfigs: set, delete, append to and subtract from the configurations of resources (KIP-339).
 
-Versions 0-1. Each resource is changed as a whole or not at all; a resource or a key given twice is INVALID_REQUEST. Brokers: the
-empty name stands for all of them; only keys that may change while a broker runs. With `validate_only` nothing changes.
-Not supported: groups, client metrics, broker loggers (INVALID_REQUEST); policies. Stricter than Kafka: unknown broker keys are
-refused, not stored.
+Versions 0-1. Topics, brokers, groups, client metrics and broker loggers. Each resource is changed as a whole or not at all; a
+resource or a key given twice is INVALID_REQUEST. Brokers: the empty name stands for all of them; keys that are fixed at the start
+are refused, keys that nobody knows are stored. Loggers: levels of this process change at once and are not stored. With
+`validate_only` nothing changes.
+Not supported: policies; listeners cannot be changed while a broker runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from dataclasses import replace
 
 from millstream.broker.api_spec import ApiSpec
+from millstream.broker.log_levels import check_log_level, set_log_level
 from millstream.broker.request_context import RequestContext
+from millstream.controller.config_changes import AlterOperation, check_names_and_values
 from millstream.controller.controller import Controller
+from millstream.errors import InvalidRequest, KafkaError
+from millstream.metadata.config_resource import ConfigResourceType
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -22,7 +30,70 @@ from millstream.protocol.generated.incremental_alter_configs import (
 API = ApiSpec(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=range(2))
 
 
-def handle(
+async def handle(
     request: IncrementalAlterConfigsRequest, context: RequestContext
-) -> Awaitable[IncrementalAlterConfigsResponse]:
-    return context.node.controller.submit(Controller.handle_incremental_alter_configs, request)
+) -> IncrementalAlterConfigsResponse:
+    loggers = [each for each in request.resources if _is_logger(each)]
+    stored = [each for each in request.resources if not _is_logger(each)]
+    here = [
+        _alter_logger(each, context, twice=_count(loggers, each) > 1, dry=request.validate_only)
+        for each in loggers
+    ]
+    there = await context.node.controller.submit(
+        Controller.handle_incremental_alter_configs, replace(request, resources=stored)
+    )
+    answers = {True: iter(here), False: iter(there.responses)}
+    there.responses = [next(answers[_is_logger(each)]) for each in request.resources]
+    return there
+
+
+def _is_logger(resource: AlterConfigsResource) -> bool:
+    return resource.resource_type == ConfigResourceType.BROKER_LOGGER
+
+
+def _count(resources: list[AlterConfigsResource], wanted: AlterConfigsResource) -> int:
+    return sum(each.resource_name == wanted.resource_name for each in resources)
+
+
+def _alter_logger(
+    resource: AlterConfigsResource, context: RequestContext, *, twice: bool, dry: bool
+) -> AlterConfigsResourceResponse:
+    answer = AlterConfigsResourceResponse(
+        error_message=None,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+    try:
+        if twice:
+            raise InvalidRequest("Each resource must appear at most once.")
+        _check_node(resource.resource_name, context.node.identity.node_id)
+        check_names_and_values(resource.configs)
+        levels = {config.name: _level(config) for config in resource.configs}
+        for logger, level in levels.items():
+            check_log_level(logger, level)
+        if not dry:
+            for logger, level in levels.items():
+                set_log_level(logger, level)
+    except KafkaError as error:
+        answer.error_code, answer.error_message = error.code, str(error)
+    return answer
+
+
+def _check_node(name: str, own_id: int) -> None:
+    if not name.removeprefix("-").isdecimal():
+        raise InvalidRequest(f"Node id must be an integer, but it is: {name}")
+    if int(name) != own_id:
+        raise InvalidRequest(f"Unexpected node id. Expected {own_id}, but received {name}")
+
+
+def _level(config: AlterableConfig) -> str | None:
+    match config.config_operation:
+        case AlterOperation.SET:
+            return config.value
+        case AlterOperation.DELETE:
+            return None
+        case AlterOperation.APPEND | AlterOperation.SUBTRACT as operation:
+            name = AlterOperation(operation).name
+            raise InvalidRequest(f"{name} operation is not allowed for the BROKER_LOGGER resource")
+        case unknown:
+            raise InvalidRequest(f"Unknown operation {unknown} on {config.name}")

@@ -1,0 +1,25 @@
+"""AlterConfigs: replaces all configurations of a resource at once. Clients since 2.3 use IncrementalAlterConfigs instead.
+
+Versions 0-2. What a request does not name goes back to its default, so that two administrators can undo each other's changes:
+KIP-339 came because of that. Topics, brokers (the empty name stands for all of them), groups and client metrics; a resource or a
+key given twice and a null value are INVALID_REQUEST. With `validate_only` nothing changes.
+Not supported: policies; broker loggers are INVALID_REQUEST as in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+
+API = ApiSpec(ApiKey.ALTER_CONFIGS, versions=range(3))
+
+
+def handle(
+    request: AlterConfigsRequest, context: RequestContext
+) -> Awaitable[AlterConfigsResponse]:
+    return context.node.controller.submit(Controller.handle_alter_configs, request)

@@ -1,0 +1,68 @@
+"""Log levels as configurations of a broker (KIP-412): read, changed while it runs, never stored.
+
+Loggers are those of this process, named after modules; `root` stands for all of them. Levels have Kafka's names.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from millstream.errors import InvalidConfig, InvalidRequest
+
+ROOT: Final = "root"
+_PACKAGE: Final = "millstream"
+_TRACE: Final = 5
+_LEVELS: Final = {
+    "TRACE": _TRACE,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+}
+
+
+def log_levels() -> dict[str, str]:
+    """The level that counts for each logger of this broker."""
+    found = {ROOT: _name(logging.getLogger().getEffectiveLevel())}
+    for name in _names():
+        found[name] = _name(logging.getLogger(name).getEffectiveLevel())
+    return found
+
+
+def check_log_level(logger: str, level: str | None) -> None:
+    """Raises InvalidConfig for a logger or level that does not exist. `level` None: the logger's own level is to be removed."""
+    if level is not None and level not in _LEVELS:
+        raise InvalidConfig(
+            f"Cannot set the log level of {logger} to {level} as it is not a supported log level. "
+            f"Valid log levels are {', '.join(sorted(_LEVELS))}"
+        )
+    if logger != ROOT and logger not in _names():
+        raise InvalidConfig(f"Logger {logger} does not exist!")
+    if logger == ROOT and level is None:
+        raise InvalidRequest("Removing the log level of the root logger is not allowed")
+
+
+def set_log_level(logger: str, level: str | None) -> None:
+    """None removes the logger's own level: that of the logger above it counts."""
+    check_log_level(logger, level)
+    target = logging.getLogger() if logger == ROOT else logging.getLogger(logger)
+    target.setLevel(logging.NOTSET if level is None else _LEVELS[level])
+
+
+def _names() -> set[str]:
+    return {
+        name
+        for name, logger in logging.root.manager.loggerDict.items()
+        if isinstance(logger, logging.Logger) and f"{name}.".startswith(f"{_PACKAGE}.")
+    }
+
+
+def _name(level: int) -> str:
+    """The level at or below `level`: Python knows numbers between Kafka's names."""
+    return max(
+        (name for name, number in _LEVELS.items() if number <= level),
+        key=_LEVELS.__getitem__,
+        default="TRACE",
+    )
