@@ -10,10 +10,9 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import UnknownMemberId
 from millstream.model import Offset
 from millstream.protocol.generated.group_records import (
-    ConsumerGroupMetadataKey,
-    ConsumerGroupMetadataValue,
     GroupMetadataKey,
     GroupMetadataValue,
+    LegacyOffsetCommitKey,
     MemberMetadata,
 )
 from millstream.protocol.record_frames import decode_group_record
@@ -142,9 +141,7 @@ def test_a_rebalance_timeout_missing_in_an_old_record_is_the_session_timeout(
     assert shard.groups.get("old").rebalance_timeout_ms == 7_000
 
 
-def test_records_of_group_types_that_are_not_served_are_passed_over(group: SimGroup) -> None:
+def test_records_of_types_that_are_not_served_are_passed_over(group: SimGroup) -> None:
     shard = group.coordinator.shard
-    shard.replay(
-        Offset(0), CoordinatorRecord(ConsumerGroupMetadataKey("g"), ConsumerGroupMetadataValue())
-    )
+    shard.replay(Offset(0), CoordinatorRecord(LegacyOffsetCommitKey("g", "t", 0), None))
     assert list(shard.groups) == []

@@ -167,6 +167,14 @@ class ClassicGroup:
         if self.state is GroupState.COMPLETING_REBALANCE:
             raise RebalanceInProgress  # its partitions are somebody else's by now; it has not been told yet
 
+    def check_may_fetch_offsets(self, member_id: str | None, member_epoch: int) -> None:
+        """Anybody may."""
+
+    def check_may_delete_offsets(self) -> None:
+        """What members read can be told of the consumer protocol alone."""
+        if self.members and self.protocol_type != CONSUMER_PROTOCOL_TYPE:
+            raise NonEmptyGroup(f"group {self.group_id} has members; stop them first")
+
     def check_may_delete(self) -> None:
         if self.state is not GroupState.EMPTY:
             raise NonEmptyGroup(f"group {self.group_id} has members; stop them first")

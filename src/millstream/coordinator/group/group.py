@@ -6,14 +6,17 @@ own business; the code that knows a kind asks `Groups` for it by its class.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from millstream.coordinator.group.offset_store import StoredOffset
 from millstream.coordinator.record import CoordinatorRecord
+from millstream.model import Uuid
+
+_NO_EPOCH: Final = -1
 
 
 class GroupKind(StrEnum):
@@ -35,6 +38,17 @@ class Committer:
     """-1: an administrator, or a consumer that assigns itself."""
     api_version: int
     is_transactional: bool = False
+    partitions: Collection[tuple[Uuid, int]] = ()
+    """What it commits for, by topic id."""
+
+    @property
+    def names_nobody(self) -> bool:
+        """As producers do that take no part in the group (before KIP-447)."""
+        return (
+            self.generation_or_epoch == _NO_EPOCH
+            and not self.member_id
+            and self.group_instance_id is None
+        )
 
 
 BaseTimestamp = Callable[[StoredOffset], int]
@@ -70,6 +84,14 @@ class Group(Protocol):
 
     def check_may_commit(self, committer: Committer) -> None:
         """Raises what every partition of the commit is refused with."""
+        ...
+
+    def check_may_fetch_offsets(self, member_id: str | None, member_epoch: int) -> None:
+        """Raises what the fetch is refused with. (None, -1): a client that does not say who it is."""
+        ...
+
+    def check_may_delete_offsets(self) -> None:
+        """Raises what the whole deletion is refused with; topics that are `subscribed_topics` are refused one by one."""
         ...
 
     def check_may_delete(self) -> None:

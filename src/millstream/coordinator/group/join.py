@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.consumer import classic_member
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.group import Group, GroupKind
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.member import Member, Terms, new_member_id
 from millstream.coordinator.group.rebalance import (
@@ -34,27 +37,51 @@ from millstream.errors import (
     UnknownMemberId,
 )
 from millstream.protocol.generated.join_group import JoinGroupRequest
-from millstream.runtime import Random
 
 UNKNOWN_MEMBER_ID: Final = ""
 _FIRST_VERSION_THAT_LEARNS_ITS_ID: Final = 4
+_KINDS_THAT_GIVE_WAY: Final = (GroupKind.CONSUMER, GroupKind.STREAMS)
+"""While they have no members."""
 
 
 def join_group(
-    groups: Groups,
-    request: JoinGroupRequest,
-    context: CoordinatorContext,
-    random: Random,
-    turn: Turn,
+    groups: Groups, request: JoinGroupRequest, context: CoordinatorContext, turn: Turn
 ) -> None:
     """Raises what the request as a whole is refused with; the response then carries the member id of the request."""
     check_request(request, turn)
-    group = groups.find_as(ClassicGroup, request.group_id)
-    is_new_group = group is None
-    if group is None:
-        if request.member_id != UNKNOWN_MEMBER_ID:
-            raise UnknownMemberId
-        group = ClassicGroup(request.group_id, turn.now.wall_ms)
+    group = groups.find(request.group_id)
+    if isinstance(group, ClassicGroup):
+        _join(group, request, context, turn)
+    elif isinstance(group, ConsumerGroup) and group.members:
+        classic_member.join(group, request, context, turn)
+    elif group is None or (group.is_unused and group.kind in _KINDS_THAT_GIVE_WAY):
+        _join_new_group(groups, group, request, context, turn)
+    else:
+        turn.result.reply(context.token, join_error(UNKNOWN_MEMBER_ID, InconsistentGroupProtocol()))
+
+
+def _join_new_group(
+    groups: Groups,
+    replaced: Group | None,
+    request: JoinGroupRequest,
+    context: CoordinatorContext,
+    turn: Turn,
+) -> None:
+    """The group exists from here on, also in the log; its members are stored with their first assignment."""
+    if request.member_id != UNKNOWN_MEMBER_ID:
+        raise UnknownMemberId
+    group = ClassicGroup(request.group_id, turn.now.wall_ms)
+    _join(group, request, context, turn)
+    groups.put(group)
+    if replaced is not None:
+        turn.result.records += replaced.tombstones()
+    empty = ClassicGroup(group.group_id, group.state_timestamp_ms)
+    turn.result.records.append(group_metadata_record(empty, {}))
+
+
+def _join(
+    group: ClassicGroup, request: JoinGroupRequest, context: CoordinatorContext, turn: Turn
+) -> None:
     if not _has_room(group, request.member_id, turn.config.group_max_size):
         _turn_away(group, request.member_id, context, turn)
         return
@@ -62,13 +89,11 @@ def join_group(
     if not group.supports(request.protocol_type, names):
         raise InconsistentGroupProtocol
     if request.member_id == UNKNOWN_MEMBER_ID:
-        member_id = new_member_id(random, request.group_instance_id or context.client_id)
+        prefix = request.group_instance_id or context.client_id
+        member_id = new_member_id(turn.random, prefix)
         _join_as_new(group, member_id, request, context, turn)
     else:
         _join_as_known(group, request, context, turn)
-    if is_new_group:
-        groups.put(group)
-        _store_new_group(group, turn)
 
 
 def check_request(request: JoinGroupRequest, turn: Turn) -> None:
@@ -212,10 +237,3 @@ def terms_of(request: JoinGroupRequest) -> Terms:
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         protocols=tuple((p.name, bytes(p.metadata)) for p in request.protocols),
     )
-
-
-def _store_new_group(group: ClassicGroup, turn: Turn) -> None:
-    """The group exists from here on, also in the log; its members are stored with their first assignment."""
-    if not turn.result.records:
-        empty = ClassicGroup(group.group_id, group.state_timestamp_ms)
-        turn.result.records.append(group_metadata_record(empty, {}))

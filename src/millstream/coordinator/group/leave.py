@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.consumer import classic_member
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.rebalance import rebalance_or_complete_join, remove_member
 from millstream.coordinator.group.state import GroupState
@@ -26,7 +28,21 @@ def leave_group(
     """
     if not request.group_id:
         raise InvalidGroupId
-    group = groups.find_as(ClassicGroup, request.group_id)
+    match groups.find(request.group_id):
+        case ClassicGroup() as group:
+            _leave_classic(group, request, context, turn)
+        case ConsumerGroup() as group:
+            classic_member.leave(group, request, context, turn)
+        case _:
+            _leave_classic(None, request, context, turn)
+
+
+def _leave_classic(
+    group: ClassicGroup | None,
+    request: LeaveGroupRequest,
+    context: CoordinatorContext,
+    turn: Turn,
+) -> None:
     answers = [_leave(group, identity, turn) for identity in request.members]
     turn.result.reply(context.token, LeaveGroupResponse(members=answers))
     gone = [answer for answer in answers if answer.error_code == 0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from millstream.coordinator.group import rebalance
 from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.consumer import classic_member
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.state import GroupState
 from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
@@ -23,9 +25,18 @@ def heartbeat(
     """Raises what the request is refused with. RebalanceInProgress is a refusal that keeps the session alive."""
     if not request.group_id:
         raise InvalidGroupId
-    group = groups.find_as(ClassicGroup, request.group_id)
-    if group is None:
-        raise UnknownMemberId
+    match groups.find(request.group_id):
+        case ClassicGroup() as group:
+            _heartbeat(group, request, context, turn)
+        case ConsumerGroup() as group:
+            classic_member.heartbeat(group, request, context, turn)
+        case _:
+            raise UnknownMemberId
+
+
+def _heartbeat(
+    group: ClassicGroup, request: HeartbeatRequest, context: CoordinatorContext, turn: Turn
+) -> None:
     member = group.member(request.member_id, request.group_instance_id)
     if request.generation_id != group.generation:
         raise IllegalGeneration
@@ -45,6 +56,8 @@ def expire(group: ClassicGroup, timer: GroupTimer, turn: Turn) -> None:
             rebalance.expire_join(group, turn)
         case TimerKind.SYNC:
             rebalance.expire_sync(group, turn)
+        case TimerKind.DOWNGRADE:
+            rebalance.prepare_rebalance(group, turn, "it was a consumer group until now")
         case _:
             pass
 

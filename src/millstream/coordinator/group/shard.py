@@ -24,6 +24,10 @@ from millstream.coordinator.group import (
 )
 from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer import describe as consumer_describe
+from millstream.coordinator.group.consumer import heartbeat, removal
+from millstream.coordinator.group.consumer import replay as consumer_replay
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offset_store import OffsetStore, StoredOffset
 from millstream.coordinator.group.records import assignments_of, group_from_value
@@ -33,12 +37,24 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
 from millstream.metadata.image import MetadataImage
 from millstream.model import Offset, ProducerId
+from millstream.protocol.generated.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
+from millstream.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from millstream.protocol.generated.describe_groups import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
 from millstream.protocol.generated.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMetadataKey,
     GroupMetadataKey,
     GroupMetadataValue,
     OffsetCommitKey,
@@ -67,6 +83,7 @@ class GroupShard:
         self._offsets = OffsetStore()
         self._is_loaded = False
         self._image = MetadataImage()
+        self._topics_version = 0
 
     @property
     def image(self) -> MetadataImage:
@@ -75,6 +92,8 @@ class GroupShard:
 
     def apply_image(self, image: MetadataImage) -> None:
         """Comes with every new image, before anything that happens after it. What it changes for groups is `handle_new_image`."""
+        if image.topics is not self._image.topics:
+            self._topics_version = image.offset
         self._image = image
 
     @property
@@ -93,7 +112,7 @@ class GroupShard:
         self, request: JoinGroupRequest, context: CoordinatorContext, now: Instant
     ) -> CoordinatorResult:
         turn = self._turn(now)
-        join.join_group(self._groups, request, context, self._random, turn)
+        join.join_group(self._groups, request, context, turn)
         return turn.result
 
     def handle_sync_group(
@@ -115,6 +134,13 @@ class GroupShard:
     ) -> CoordinatorResult:
         turn = self._turn(now)
         leave.leave_group(self._groups, request, context, turn)
+        return turn.result
+
+    def handle_consumer_group_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        heartbeat.heartbeat(self._groups, request, context, turn)
         return turn.result
 
     # Offsets
@@ -167,6 +193,17 @@ class GroupShard:
         turn.result.reply(context.token, DescribeGroupsResponse(groups=described))
         return turn.result
 
+    def handle_consumer_group_describe(
+        self, request: ConsumerGroupDescribeRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        described = [
+            consumer_describe.describe_group(self._groups, group_id, context.api_version, turn)
+            for group_id in request.group_ids
+        ]
+        turn.result.reply(context.token, ConsumerGroupDescribeResponse(groups=described))
+        return turn.result
+
     def handle_list_groups(
         self, request: ListGroupsRequest, context: CoordinatorContext, now: Instant
     ) -> CoordinatorResult:
@@ -194,6 +231,8 @@ class GroupShard:
                 turn.restart_session(group, member)
             if len(group.members) > self._config.group_max_size:
                 rebalance.prepare_rebalance(group, turn, "it has more members than are allowed")
+        for consumers in self._groups.of_kind(ConsumerGroup):
+            removal.resume(consumers, turn)
         self._start_expiry_timer(turn, self._config.offsets_retention_check_interval_ms)
         return turn.result
 
@@ -208,6 +247,8 @@ class GroupShard:
         match self._groups.find(key.group_id):
             case ClassicGroup() as group:
                 session.expire(group, key, turn)
+            case ConsumerGroup() as group:
+                removal.expire(group, key, turn)
             case _:
                 pass  # the group is gone, or has become one of another kind that does not run this timer
         return turn.result
@@ -244,6 +285,16 @@ class GroupShard:
                 self._groups.remove_as(ClassicGroup, key.group)
             case GroupMetadataKey() as key, GroupMetadataValue() as value:
                 self._replay_group(key.group, value)
+            case (
+                ConsumerGroupMetadataKey()
+                | ConsumerGroupPartitionMetadataKey()
+                | ConsumerGroupMemberMetadataKey()
+                | ConsumerGroupTargetAssignmentMetadataKey()
+                | ConsumerGroupTargetAssignmentMemberKey()
+                | ConsumerGroupCurrentMemberAssignmentKey()
+                | ConsumerGroupRegularExpressionKey()
+            ) as key, _:
+                consumer_replay.replay(self._groups, key, record)
             case _:
                 pass
 
@@ -266,4 +317,4 @@ class GroupShard:
         turn.result.start_timer(timer, turn.now.monotonic_ms + delay_ms)
 
     def _turn(self, now: Instant) -> Turn:
-        return Turn(now, self._config)
+        return Turn(now, self._config, self._image, self._random, self._topics_version)

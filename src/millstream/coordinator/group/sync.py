@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.coordinator.group.classic_group import ClassicGroup
+from millstream.coordinator.group.consumer import classic_member
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.records import group_metadata_record
 from millstream.coordinator.group.state import GroupState
@@ -30,9 +32,18 @@ def sync_group(
     """Raises what the request is refused with."""
     if not request.group_id:
         raise InvalidGroupId
-    group = groups.find_as(ClassicGroup, request.group_id)
-    if group is None:
-        raise UnknownMemberId
+    match groups.find(request.group_id):
+        case ClassicGroup() as group:
+            _sync(group, request, context, turn)
+        case ConsumerGroup() as group:
+            classic_member.sync(group, request, context, turn)
+        case _:
+            raise UnknownMemberId
+
+
+def _sync(
+    group: ClassicGroup, request: SyncGroupRequest, context: CoordinatorContext, turn: Turn
+) -> None:
     check_may_sync(group, request)
     group.pending_sync.discard(request.member_id)
     if not group.pending_sync:

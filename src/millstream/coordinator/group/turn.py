@@ -12,7 +12,8 @@ from millstream.coordinator.group.group import Group
 from millstream.coordinator.group.member import Member
 from millstream.coordinator.group.state import GroupState
 from millstream.coordinator.result import CoordinatorResult
-from millstream.runtime import Instant
+from millstream.metadata.image import MetadataImage
+from millstream.runtime import Instant, Random
 
 
 class TimerKind(Enum):
@@ -24,6 +25,14 @@ class TimerKind(Enum):
     """Waited long enough for members to join."""
     SYNC = "sync"
     """Waited long enough for members to sync."""
+    REBALANCE = "rebalance"
+    """A member of a consumer group has not given up what it was told to revoke."""
+    REGEX = "regex"
+    """Regular expressions are to be matched with the topics: at once, but in an operation of its own."""
+    DOWNGRADE = "downgrade"
+    """A consumer group has become a classic one: at once, once its records are written."""
+    INITIAL_REBALANCE = "initial rebalance"
+    """A streams group has waited for more members before its first assignment."""
     OFFSET_EXPIRY = "offset expiry"
 
 
@@ -35,10 +44,15 @@ class GroupTimer(NamedTuple):
 
 @dataclass(slots=True)
 class Turn:
-    """One operation's time, the limits, and the result it fills."""
+    """What one operation knows of the world, and the result it fills."""
 
     now: Instant
     config: GroupCoordinatorConfig
+    image: MetadataImage
+    """The newest there is."""
+    random: Random
+    topics_version: int = 0
+    """Differs from image to image whose topics differ."""
     result: CoordinatorResult = field(default_factory=CoordinatorResult)
 
     def start_session(self, group: Group, member_id: str, timeout_ms: int) -> None:

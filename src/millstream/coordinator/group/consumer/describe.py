@@ -1,0 +1,74 @@
+"""ConsumerGroupDescribe: what an administrator sees of a consumer group and its members (KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.turn import Turn
+from millstream.errors import GroupIdNotFound
+from millstream.metadata.image import TopicsImage
+from millstream.model import Uuid
+from millstream.protocol.generated.consumer_group_describe import (
+    Assignment,
+    DescribedGroup,
+    TopicPartitions,
+)
+from millstream.protocol.generated.consumer_group_describe import Member as DescribedMember
+
+_CLASSIC, _CONSUMER = 0, 1
+_FIRST_VERSION_WITH_MEMBER_TYPE: Final = 1
+
+
+def describe_group(groups: Groups, group_id: str, version: int, turn: Turn) -> DescribedGroup:
+    group = groups.find(group_id)
+    if not isinstance(group, ConsumerGroup):
+        why = "not found" if group is None else "is not a consumer group"
+        return DescribedGroup(
+            group_id=group_id,
+            error_code=GroupIdNotFound.code,
+            error_message=f"Group {group_id} {why}.",
+        )
+    members = group.members.values()
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=group.state_name,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=group.assignor_wanted_by(members) or turn.config.consumer.assignors[0],
+        members=[_member(group, member, version, turn.image.topics) for member in members],
+    )
+
+
+def _member(
+    group: ConsumerGroup, member: ConsumerMember, version: int, topics: TopicsImage
+) -> DescribedMember:
+    described = DescribedMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.topic_names),
+        subscribed_topic_regex=member.topic_regex,
+        assignment=_assignment(member.assigned, topics),
+        target_assignment=_assignment(group.targets.get(member.member_id, {}), topics),
+    )
+    if version >= _FIRST_VERSION_WITH_MEMBER_TYPE:
+        described.member_type = _CLASSIC if member.is_classic else _CONSUMER
+    return described
+
+
+def _assignment(partitions: Mapping[Uuid, Iterable[int]], topics: TopicsImage) -> Assignment:
+    """Topics that are gone are left out."""
+    return Assignment(
+        [
+            TopicPartitions(topic_id, topics.by_id[topic_id].name, sorted(ps))
+            for topic_id, ps in partitions.items()
+            if topic_id in topics.by_id
+        ]
+    )

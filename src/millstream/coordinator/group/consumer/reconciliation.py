@@ -1,0 +1,169 @@
+"""The steps of one member from the partitions it has to the ones it is to have (KIP-848, "reconciliation").
+
+A partition is taken from a member before it is given to another: the member is told to revoke it, says that it has, and only
+then moves on to the new epoch and gets what others have released. Pure: what a member is now, and what it is next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.consumer.member import (
+    ConsumerMember,
+    MemberState,
+    PartitionEpochs,
+)
+from millstream.errors import FencedMemberEpoch
+from millstream.model import Uuid
+from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
+
+
+class Ownership(Protocol):
+    def is_owned(self, topic_id: Uuid, partition: int) -> bool:
+        """Some member has the partition and has not given it up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a member is to be reconciled to."""
+
+    epoch: int
+    target: Partitions
+    subscribed: AbstractSet[Uuid]
+    """The topics it subscribes to now, which may be fewer than the target was made for."""
+    subscription_changed: bool
+    """With this very request."""
+
+
+def reconcile(
+    member: ConsumerMember,
+    goal: Goal,
+    ownership: Ownership,
+    reported: Sequence[TopicPartitions] | None,
+) -> ConsumerMember:
+    """The member's next state; itself when there is nothing to do yet.
+
+    `reported`: what the member says it owns; None when it does not say. Raises FencedMemberEpoch.
+    """
+    match member.state:
+        case MemberState.STABLE:
+            if member.member_epoch != goal.epoch:
+                return _next(member, goal, ownership, reported)
+        case MemberState.UNREVOKED_PARTITIONS:
+            if not _owns_any(reported, member.pending_revocation):
+                return _next(member, goal, ownership, reported)
+        case MemberState.UNRELEASED_PARTITIONS:
+            return _next(member, goal, ownership, reported)
+        case MemberState.UNKNOWN:
+            if reported is None or reported:
+                raise FencedMemberEpoch(
+                    "The consumer group member is in a unknown state. "
+                    "The member must abandon all its partitions and rejoin."
+                )
+            return _next(replace(member, member_epoch=goal.epoch), goal, ownership, reported)
+    return _unsubscribed(member, goal, reported) if goal.subscription_changed else member
+
+
+def _next(
+    member: ConsumerMember,
+    goal: Goal,
+    ownership: Ownership,
+    reported: Sequence[TopicPartitions] | None,
+) -> ConsumerMember:
+    target = {t: ps for t, ps in goal.target.items() if t in goal.subscribed}
+    kept, revoked = _split(member.assigned, target)
+    if _owns_any(reported, revoked):
+        return _revoking(member, kept, revoked)
+    free, has_unreleased = _free(member, kept, target, ownership)
+    for topic_id, partitions in free.items():
+        kept[topic_id] = {**kept.get(topic_id, {}), **dict.fromkeys(partitions, goal.epoch)}
+    return replace(
+        member,
+        state=MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE,
+        member_epoch=goal.epoch,
+        previous_member_epoch=member.member_epoch
+        if member.member_epoch != goal.epoch
+        else member.previous_member_epoch,
+        assigned=kept,
+        pending_revocation={},
+    )
+
+
+def _split(
+    assigned: PartitionEpochs, target: Partitions
+) -> tuple[dict[Uuid, dict[int, int]], dict[Uuid, dict[int, int]]]:
+    """What of `assigned` stays, and what goes."""
+    kept: dict[Uuid, dict[int, int]] = {}
+    revoked: dict[Uuid, dict[int, int]] = {}
+    for topic_id, epochs in assigned.items():
+        wanted = target.get(topic_id, frozenset())
+        for partition, epoch in epochs.items():
+            part = kept if partition in wanted else revoked
+            part.setdefault(topic_id, {})[partition] = epoch
+    return kept, revoked
+
+
+def _free(
+    member: ConsumerMember, kept: PartitionEpochs, target: Partitions, ownership: Ownership
+) -> tuple[dict[Uuid, list[int]], bool]:
+    """What of the target can be given now, and whether some of it cannot.
+
+    What the member itself has just given up is free, although the log does not say so yet.
+    """
+    free: dict[Uuid, list[int]] = {}
+    has_unreleased = False
+    for topic_id, partitions in target.items():
+        for partition in sorted(partitions - kept.get(topic_id, {}).keys()):
+            is_its_own = partition in member.pending_revocation.get(topic_id, {})
+            if ownership.is_owned(topic_id, partition) and not is_its_own:
+                has_unreleased = True
+            else:
+                free.setdefault(topic_id, []).append(partition)
+    return free, has_unreleased
+
+
+def _unsubscribed(
+    member: ConsumerMember, goal: Goal, reported: Sequence[TopicPartitions] | None
+) -> ConsumerMember:
+    """Takes away the topics that it reads no more, without waiting for a new target."""
+    kept = {t: epochs for t, epochs in member.assigned.items() if t in goal.subscribed}
+    gone = {t: epochs for t, epochs in member.assigned.items() if t not in goal.subscribed}
+    if not gone:
+        return member
+    revoked = {t: dict(epochs) for t, epochs in member.pending_revocation.items()}
+    for topic_id, epochs in gone.items():
+        revoked[topic_id] = {**revoked.get(topic_id, {}), **epochs}
+    if _owns_any(reported, revoked):
+        return _revoking(member, kept, revoked)
+    return replace(member, assigned=kept)
+
+
+def _revoking(
+    member: ConsumerMember, kept: PartitionEpochs, revoked: PartitionEpochs
+) -> ConsumerMember:
+    """It stays in its epoch until it has given up `revoked`."""
+    return replace(
+        member,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        previous_member_epoch=member.member_epoch,
+        assigned=kept,
+        pending_revocation=revoked,
+    )
+
+
+def _owns_any(reported: Sequence[TopicPartitions] | None, partitions: PartitionEpochs) -> bool:
+    """Whether it may still own any of them; nobody can tell when it does not say what it owns."""
+    if not partitions:
+        return False
+    if reported is None:
+        return True
+    return any(
+        partition in partitions.get(owned.topic_id, {})
+        for owned in reported
+        for partition in owned.partitions
+    )

@@ -1,0 +1,158 @@
+"""Subscriptions by regular expression, matched here and not by the members (KIP-848).
+
+All expressions of a group are matched together and not too often, in an operation of its own: the member that brings one is not kept
+waiting, and one refresh means one rebalance. The engine is RE2: its time is linear in the input, whatever a client asks for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from typing import Final, Protocol
+
+import re2
+
+from millstream.coordinator.group.consumer.consumer_group import (
+    ConsumerGroup,
+    ResolvedRegex,
+    topics_read_by,
+)
+from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.records import (
+    epoch_record,
+    regex_record,
+    regex_tombstone,
+)
+from millstream.coordinator.group.topic_hash import topics_hash
+from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
+from millstream.errors import InvalidRegularExpression
+from millstream.metadata.image import TopicsImage
+
+REFRESH_INTERVAL_MIN_MS: Final = 10_000
+"""Not configurable in Kafka either."""
+_MEMORY_MAX: Final = 1 << 20
+"""Of one compiled expression; RE2 refuses what needs more."""
+
+
+class _Matcher(Protocol):
+    """Of a compiled expression; re2 has no types of its own."""
+
+    def fullmatch(self, text: str) -> object | None: ...
+
+
+class RegexChange(Enum):
+    NONE = "none"
+    UNRESOLVED = "unresolved"
+    """The member waits for its expression to be matched."""
+    RESOLVED = "resolved"
+    """What the member reads from now on is known."""
+
+
+def change_regex(
+    group: ConsumerGroup, member: ConsumerMember, updated: ConsumerMember, turn: Turn
+) -> RegexChange:
+    """The member's change of expression, and a refresh when it is time. Raises InvalidRegularExpression."""
+    old, new = member.topic_regex, updated.topic_regex
+    change, is_new = RegexChange.NONE, False
+    if old != new:
+        if old and group.regex_subscribers[old] == 1:
+            turn.result.records.append(regex_tombstone(group.group_id, old))
+        is_new = bool(new) and new not in group.regex_subscribers
+        if is_new:
+            check_regex(new)
+        is_known = not new or new in group.regexes
+        change = RegexChange.RESOLVED if is_known and not is_new else RegexChange.UNRESOLVED
+    if not new and not group.regex_subscribers:
+        return change
+    wanted = _wanted(group, old, new)
+    if wanted and _is_refresh_due(group, wanted, turn, at_once=is_new):
+        timer = GroupTimer(TimerKind.REGEX, group.group_id)
+        turn.result.start_timer(timer, turn.now.monotonic_ms)
+    return change
+
+
+def check_regex(regex: str) -> None:
+    """Raises InvalidRegularExpression."""
+    try:
+        _compiled(regex)
+    except re2.error as error:
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error
+        raise InvalidRegularExpression(
+            f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {reason}."
+        ) from None
+
+
+def refresh(group: ConsumerGroup, turn: Turn) -> None:
+    """Matches all expressions of the group; what they mean for it begins a new epoch."""
+    resolved = _resolve(sorted(group.regex_subscribers), turn)
+    if not resolved:
+        return
+    turn.result.records += [
+        regex_record(group.group_id, regex, each.topics, each.version, each.timestamp_ms)
+        for regex, each in resolved.items()
+    ]
+    has_changed = any(
+        (group.regexes[regex].topics if regex in group.regexes else frozenset()) != each.topics
+        for regex, each in resolved.items()
+    )
+    names = topics_read_by(group.members.values(), {**group.regexes, **resolved})
+    new_hash = topics_hash(names, turn.image)
+    if has_changed or new_hash != group.metadata_hash:
+        turn.result.records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
+
+
+def forget_regexes(
+    group: ConsumerGroup, gone: Collection[ConsumerMember], turn: Turn
+) -> Mapping[str, ResolvedRegex]:
+    """Removes the expressions that only those had who are `gone`; gives the others."""
+    leaving = Counter(member.topic_regex for member in gone if member.topic_regex)
+    orphaned = {
+        regex for regex, count in leaving.items() if group.regex_subscribers[regex] == count
+    }
+    turn.result.records += [regex_tombstone(group.group_id, regex) for regex in sorted(orphaned)]
+    return {regex: each for regex, each in group.regexes.items() if regex not in orphaned}
+
+
+def _wanted(group: ConsumerGroup, old: str, new: str) -> AbstractSet[str]:
+    """The expressions of all members, once one of them has replaced `old` by `new`."""
+    wanted = Counter(group.regex_subscribers)
+    wanted[old] -= 1
+    wanted[new] += 1
+    return {regex for regex, count in wanted.items() if regex and count > 0}
+
+
+def _is_refresh_due(
+    group: ConsumerGroup, wanted: AbstractSet[str], turn: Turn, *, at_once: bool
+) -> bool:
+    last_ms = max((each.timestamp_ms for each in group.regexes.values()), default=None)
+    if last_ms is not None and turn.now.wall_ms <= last_ms + REFRESH_INTERVAL_MIN_MS:
+        return False
+    if at_once or last_ms is None or wanted != group.regexes.keys():
+        return True
+    interval_ms = turn.config.consumer.regex_refresh_interval_ms
+    matched_with = min(each.version for each in group.regexes.values())
+    return matched_with < turn.topics_version or turn.now.wall_ms > last_ms + interval_ms
+
+
+def _resolve(regexes: Collection[str], turn: Turn) -> dict[str, ResolvedRegex]:
+    return {
+        regex: ResolvedRegex(
+            _matches(regex, turn.image.topics), turn.image.offset, turn.now.wall_ms
+        )
+        for regex in regexes
+    }
+
+
+def _matches(regex: str, topics: TopicsImage) -> frozenset[str]:
+    compiled = _compiled(regex)
+    return frozenset(name for name in topics.by_name if compiled.fullmatch(name))
+
+
+def _compiled(regex: str) -> _Matcher:
+    options = re2.Options()
+    options.max_mem = _MEMORY_MAX
+    options.log_errors = False
+    compiled: _Matcher = re2.compile(regex, options)
+    return compiled

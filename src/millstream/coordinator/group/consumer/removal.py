@@ -1,0 +1,83 @@
+"""Members that leave a consumer group, or are removed from it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup, topics_read_by
+from millstream.coordinator.group.consumer.member import (
+    STATIC_LEAVING_EPOCH,
+    ConsumerMember,
+    MemberState,
+)
+from millstream.coordinator.group.consumer.migration import downgrade, may_downgrade
+from millstream.coordinator.group.consumer.records import epoch_record, member_tombstones
+from millstream.coordinator.group.consumer.regex import forget_regexes, refresh
+from millstream.coordinator.group.consumer.sessions import (
+    await_revocation,
+    restart_session,
+    stop_all,
+)
+from millstream.coordinator.group.topic_hash import topics_hash
+from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
+
+_LOG = logging.getLogger(__name__)
+
+
+def remove_members(
+    group: ConsumerGroup, gone: Collection[ConsumerMember], turn: Turn, reason: str
+) -> None:
+    """What they owned is free at once. A group whose last speaker of the consumer protocol goes becomes a classic one."""
+    if not gone:
+        return
+    names = ", ".join(sorted(member.member_id for member in gone))
+    _LOG.info("group %s: %s: %s", group.group_id, names, reason)
+    for member in gone:
+        stop_all(group, member, turn)
+    staying = group.members_without(gone)
+    if may_downgrade(staying, turn):
+        downgrade(group, staying, turn)
+        return
+    for member in gone:
+        turn.result.records += member_tombstones(group.group_id, member.member_id)
+    regexes = forget_regexes(group, gone, turn)
+    new_hash = topics_hash(topics_read_by(staying.values(), regexes), turn.image)
+    turn.result.records.append(epoch_record(group.group_id, group.epoch + 1, new_hash))
+
+
+def resume(group: ConsumerGroup, turn: Turn) -> None:
+    """The group has been loaded: each member has a whole session to show itself, and the time to revoke begins anew."""
+    for member in group.members.values():
+        restart_session(group.group_id, member, turn)
+        if _still_owes(member) and not member.is_classic:
+            await_revocation(group.group_id, member, turn)
+
+
+def expire(group: ConsumerGroup, timer: GroupTimer, turn: Turn) -> None:
+    """One of the timers of the group has fired."""
+    if timer.kind is TimerKind.REGEX:
+        refresh(group, turn)
+        return
+    member = group.members.get(timer.member_id)
+    if member is None:
+        return
+    match timer.kind:
+        case TimerKind.SESSION:
+            remove_members(group, [member], turn, "session expired")
+        case TimerKind.REBALANCE if _still_owes(member):
+            remove_members(group, [member], turn, "did not revoke its partitions in time")
+        case TimerKind.JOIN:
+            remove_members(group, [member], turn, "did not rejoin in time")
+        case TimerKind.SYNC:
+            remove_members(group, [member], turn, "did not sync in time")
+        case _:
+            pass
+
+
+def _still_owes(member: ConsumerMember) -> bool:
+    """A static member that has left for a while owes nothing."""
+    return (
+        member.state is MemberState.UNREVOKED_PARTITIONS
+        and member.member_epoch != STATIC_LEAVING_EPOCH
+    )

@@ -1,0 +1,83 @@
+"""The target assignment of a consumer group: what its assignor gives each member, and the records that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from millstream.coordinator.assignors.partition_assignor import (
+    AssignableGroup,
+    AssignableMember,
+    PartitionAssignor,
+    Partitions,
+)
+from millstream.coordinator.assignors.range_assignor import RangeAssignor
+from millstream.coordinator.assignors.uniform_assignor import UniformAssignor
+from millstream.coordinator.group.consumer.consumer_group import (
+    ConsumerGroup,
+    ResolvedRegex,
+    topics_read_by,
+)
+from millstream.coordinator.group.consumer.member import ConsumerMember
+from millstream.coordinator.group.consumer.records import target_epoch_record, target_record
+from millstream.coordinator.group.turn import Turn
+from millstream.metadata.image import TopicsImage
+from millstream.model import Uuid
+
+ASSIGNORS: Final[Mapping[str, PartitionAssignor]] = MappingProxyType(
+    {assignor.name: assignor for assignor in (UniformAssignor(), RangeAssignor())}
+)
+
+
+def is_due(group: ConsumerGroup, turn: Turn) -> bool:
+    """Assignments of one group keep their distance, so that members that come together share one."""
+    interval_ms = turn.config.consumer.assignment_interval_ms.of_group(
+        turn.image, group.group_id, "consumer.assignment.interval.ms"
+    )
+    last_ms = group.assignment_timestamp_ms
+    return not last_ms or not interval_ms or turn.now.wall_ms >= last_ms + interval_ms
+
+
+def assign(
+    group: ConsumerGroup, members: Mapping[str, ConsumerMember], epoch: int, turn: Turn
+) -> Mapping[str, Partitions]:
+    """Writes the targets that change, and gives those of all `members`, which are the group's as they will be."""
+    topics = turn.image.topics
+    assignor = _assignor(group, members, turn)
+    assigned = assignor.assign(
+        AssignableGroup(
+            {
+                member_id: AssignableMember(
+                    subscribed_ids(member, group.regexes, topics),
+                    group.target_of(member),
+                    member.instance_id,
+                )
+                for member_id, member in members.items()
+            },
+            {topic.topic_id: len(topic.partitions) for topic in topics},
+        )
+    )
+    targets = {member_id: assigned.get(member_id, {}) for member_id in members}
+    turn.result.records += [
+        target_record(group.group_id, member_id, target)
+        for member_id, target in targets.items()
+        if group.targets.get(member_id) != target
+    ]
+    turn.result.records.append(target_epoch_record(group.group_id, epoch, turn.now.wall_ms))
+    return targets
+
+
+def _assignor(
+    group: ConsumerGroup, members: Mapping[str, ConsumerMember], turn: Turn
+) -> PartitionAssignor:
+    name = group.assignor_wanted_by(members.values()) or turn.config.consumer.assignors[0]
+    return ASSIGNORS[name]
+
+
+def subscribed_ids(
+    member: ConsumerMember, regexes: Mapping[str, ResolvedRegex], topics: TopicsImage
+) -> frozenset[Uuid]:
+    """Those of its topics that exist. A regular expression that is not resolved yet matches nothing."""
+    names = topics_read_by([member], regexes)
+    return frozenset(topics.by_name[name].topic_id for name in names if name in topics)

@@ -1,0 +1,129 @@
+"""What a member's request sets off in a consumer group, whichever protocol the member speaks (KIP-848).
+
+Up to three things, each with its records: the member is created or changed, which may begin a new group epoch; a target assignment is
+made for the epoch; the member takes its next step towards its target.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.consumer import target_assignment
+from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup, topics_read_by
+from millstream.coordinator.group.consumer.member import ConsumerMember, MemberState
+from millstream.coordinator.group.consumer.reconciliation import Goal, reconcile
+from millstream.coordinator.group.consumer.records import (
+    current_assignment_record,
+    epoch_record,
+    member_record,
+    partition_metadata_tombstone,
+)
+from millstream.coordinator.group.consumer.regex import RegexChange, change_regex
+from millstream.coordinator.group.consumer.sessions import (
+    await_revocation,
+    stop_awaiting_revocation,
+)
+from millstream.coordinator.group.topic_hash import topics_hash
+from millstream.coordinator.group.turn import Turn
+from millstream.protocol.generated.consumer_group_heartbeat import TopicPartitions
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a member says of itself besides what it asks for."""
+
+    owned: Sequence[TopicPartitions] | None
+    """None when it does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a request does to the subscription of its member."""
+
+    of_names: bool
+    of_regex: RegexChange
+
+    @property
+    def is_any(self) -> bool:
+        return self.of_names or self.of_regex is not RegexChange.NONE
+
+    @property
+    def calls_for_assignment(self) -> bool:
+        """Not while a regular expression has still to be matched: that will call for one."""
+        return self.of_names or self.of_regex is RegexChange.RESOLVED
+
+
+def update_member(
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    wanted: ConsumerMember,
+    report: Report,
+    turn: Turn,
+) -> ConsumerMember:
+    """`member` as it is, `wanted` with what it asks for; gives it as it will be. Raises what the request is refused with."""
+    change = change_subscription(group, member, wanted, turn)
+    epoch = update_epoch(group, wanted, turn, must_change=change.calls_for_assignment)
+    if epoch > group.assignment_epoch and target_assignment.is_due(group, turn):
+        members = group.members_with(wanted)
+        target = target_assignment.assign(group, members, epoch, turn)[wanted.member_id]
+    else:
+        epoch, target = group.assignment_epoch, group.target_of(wanted)
+    return take_step(group, wanted, (epoch, target), report, turn, changed=change.is_any)
+
+
+def change_subscription(
+    group: ConsumerGroup, member: ConsumerMember, wanted: ConsumerMember, turn: Turn
+) -> Change:
+    if wanted != member:
+        turn.result.records.append(member_record(group.group_id, wanted))
+    of_names = wanted.topic_names != member.topic_names
+    return Change(of_names, change_regex(group, member, wanted, turn))
+
+
+def update_epoch(
+    group: ConsumerGroup, wanted: ConsumerMember, turn: Turn, *, must_change: bool
+) -> int:
+    """The group's epoch: a new one when what its members subscribe to has changed, or the topics themselves have."""
+    if not must_change and group.checked_version == turn.topics_version:
+        return group.epoch
+    members = group.members_with(wanted)
+    new_hash = topics_hash(topics_read_by(members.values(), group.regexes), turn.image)
+    group.checked_version = turn.topics_version
+    if group.has_partition_metadata:
+        turn.result.records.append(partition_metadata_tombstone(group.group_id))
+    if not must_change and new_hash == group.metadata_hash:
+        return group.epoch
+    epoch = group.epoch + 1
+    _LOG.info("group %s: epoch %d begins, members: %d", group.group_id, epoch, len(members))
+    turn.result.records.append(epoch_record(group.group_id, epoch, new_hash))
+    return epoch
+
+
+def take_step(
+    group: ConsumerGroup,
+    member: ConsumerMember,
+    goal: tuple[int, Partitions],
+    report: Report,
+    turn: Turn,
+    *,
+    changed: bool,
+) -> ConsumerMember:
+    """The member's next step towards its goal, which is an epoch and the target of that epoch."""
+    epoch, target = goal
+    if not changed and member.is_reconciled_to(epoch):
+        return member
+    subscribed = target_assignment.subscribed_ids(member, group.regexes, turn.image.topics)
+    updated = reconcile(member, Goal(epoch, target, subscribed, changed), group, report.owned)
+    if updated == member:
+        return member
+    turn.result.records.append(current_assignment_record(group.group_id, updated))
+    if updated.state is MemberState.UNREVOKED_PARTITIONS and not updated.is_classic:
+        await_revocation(group.group_id, updated, turn)
+    else:
+        stop_awaiting_revocation(group.group_id, updated, turn)
+    return updated
