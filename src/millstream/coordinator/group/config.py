@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.share.config import ShareGroupConfig
 
 _MINUTE_MS = 60_000
 
@@ -56,3 +57,4 @@ class GroupCoordinatorConfig:
     offsets_retention_ms: int = 7 * 24 * 60 * _MINUTE_MS
     offsets_retention_check_interval_ms: int = 10 * _MINUTE_MS
     consumer: ConsumerGroupConfig = field(default_factory=ConsumerGroupConfig)
+    share: ShareGroupConfig = field(default_factory=ShareGroupConfig)

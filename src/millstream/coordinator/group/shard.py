@@ -31,6 +31,10 @@ from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offset_store import OffsetStore, StoredOffset
 from millstream.coordinator.group.records import assignments_of, group_from_value
+from millstream.coordinator.group.share import removal as share_removal
+from millstream.coordinator.group.share import replay as share_replay
+from millstream.coordinator.group.share import requests as share_requests
+from millstream.coordinator.group.share.share_group import ShareGroup
 from millstream.coordinator.group.state import GroupState
 from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.coordinator.record import CoordinatorRecord
@@ -59,6 +63,12 @@ from millstream.protocol.generated.group_records import (
     GroupMetadataValue,
     OffsetCommitKey,
     OffsetCommitValue,
+    ShareGroupCurrentMemberAssignmentKey,
+    ShareGroupMemberMetadataKey,
+    ShareGroupMetadataKey,
+    ShareGroupStatePartitionMetadataKey,
+    ShareGroupTargetAssignmentMemberKey,
+    ShareGroupTargetAssignmentMetadataKey,
 )
 from millstream.protocol.generated.heartbeat import HeartbeatRequest
 from millstream.protocol.generated.join_group import JoinGroupRequest
@@ -143,6 +153,17 @@ class GroupShard:
         heartbeat.heartbeat(self._groups, request, context, turn)
         return turn.result
 
+    def handle_share_group_request(
+        self,
+        request: share_requests.ShareGroupRequest,
+        context: CoordinatorContext,
+        now: Instant,
+    ) -> CoordinatorResult:
+        """Whatever concerns share groups alone; what the answer is, the request says."""
+        turn = self._turn(now)
+        share_requests.handle(self._groups, request, context, turn)
+        return turn.result
+
     # Offsets
 
     def handle_offset_commit(
@@ -169,6 +190,7 @@ class GroupShard:
     def handle_new_image(self, context: CoordinatorContext, now: Instant) -> CoordinatorResult:
         """Topics have come, gone or grown since the last call; nobody but the edge waits for the answer."""
         turn = self._turn(now)
+        share_requests.forget_deleted_topics(self._groups, turn)
         turn.result.reply(context.token, None)
         return turn.result
 
@@ -233,6 +255,7 @@ class GroupShard:
                 rebalance.prepare_rebalance(group, turn, "it has more members than are allowed")
         for consumers in self._groups.of_kind(ConsumerGroup):
             removal.resume(consumers, turn)
+        share_requests.begin_sessions(self._groups, turn)
         self._start_expiry_timer(turn, self._config.offsets_retention_check_interval_ms)
         return turn.result
 
@@ -249,6 +272,8 @@ class GroupShard:
                 session.expire(group, key, turn)
             case ConsumerGroup() as group:
                 removal.expire(group, key, turn)
+            case ShareGroup() as group:
+                share_removal.expire(group, key, turn)
             case _:
                 pass  # the group is gone, or has become one of another kind that does not run this timer
         return turn.result
@@ -295,6 +320,15 @@ class GroupShard:
                 | ConsumerGroupRegularExpressionKey()
             ) as key, _:
                 consumer_replay.replay(self._groups, key, record)
+            case (
+                ShareGroupMetadataKey()
+                | ShareGroupMemberMetadataKey()
+                | ShareGroupTargetAssignmentMetadataKey()
+                | ShareGroupTargetAssignmentMemberKey()
+                | ShareGroupCurrentMemberAssignmentKey()
+                | ShareGroupStatePartitionMetadataKey()
+            ) as key, _:
+                share_replay.replay(self._groups, key, record)
             case _:
                 pass
 

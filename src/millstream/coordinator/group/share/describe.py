@@ -1,0 +1,62 @@
+"""ShareGroupDescribe: what an administrator sees of share groups."""
+
+from __future__ import annotations
+
+from millstream.coordinator.assignors import share_simple
+from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.share.heartbeat import existing_group
+from millstream.coordinator.group.share.member import ShareMember
+from millstream.coordinator.group.turn import Turn
+from millstream.errors import GroupIdNotFound
+from millstream.protocol.generated.share_group_describe import (
+    Assignment,
+    DescribedGroup,
+    Member,
+    TopicPartitions,
+)
+
+
+def describe_group(groups: Groups, group_id: str, turn: Turn) -> DescribedGroup:
+    """A group that does not exist is an error, and Dead."""
+    try:
+        group = existing_group(groups, group_id)
+    except GroupIdNotFound as error:
+        return DescribedGroup(
+            error_code=error.code,
+            error_message=str(error),
+            group_id=group_id,
+            group_state="Dead",
+        )
+    return DescribedGroup(
+        group_id=group_id,
+        group_state=group.state_name,
+        group_epoch=group.epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=share_simple.NAME,
+        members=[_member(member, turn) for member in group.members.values()],
+    )
+
+
+def _member(member: ShareMember, turn: Turn) -> Member:
+    return Member(
+        member_id=member.member_id,
+        rack_id=member.rack_id,
+        member_epoch=member.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=sorted(member.topic_names),
+        assignment=_assignment(member.assigned, turn),
+    )
+
+
+def _assignment(partitions: Partitions, turn: Turn) -> Assignment:
+    """Topics that are gone have no name to be told by."""
+    topics = turn.image.topics.by_id
+    return Assignment(
+        [
+            TopicPartitions(topic_id, topics[topic_id].name, sorted(numbers))
+            for topic_id, numbers in partitions.items()
+            if topic_id in topics
+        ]
+    )

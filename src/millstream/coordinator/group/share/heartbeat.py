@@ -1,0 +1,238 @@
+"""ShareGroupHeartbeat: join, stay in and leave a share group (KIP-932).
+
+Owns who may, and what a heartbeat sets off: a new group epoch when subscriptions or topics have changed, a new target assignment, the
+member's own. Partitions that are read for the first time are to be initialised with the share coordinator; the edge asks it for
+what `HeartbeatOutcome` says and brings back the answer (`initialization`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.groups import Groups
+from millstream.coordinator.group.share import target_assignment
+from millstream.coordinator.group.share.initialization import Initialization, begin_initialization
+from millstream.coordinator.group.share.member import JOINING_EPOCH, LEAVING_EPOCH, ShareMember
+from millstream.coordinator.group.share.records import epoch_record, member_record
+from millstream.coordinator.group.share.removal import remove_member, restart_session
+from millstream.coordinator.group.share.share_group import ShareGroup, topics_read_by
+from millstream.coordinator.group.share.state_partitions import of_topics, without
+from millstream.coordinator.group.topic_hash import topics_hash
+from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.result import CoordinatorContext
+from millstream.errors import (
+    FencedMemberEpoch,
+    GroupIdNotFound,
+    GroupMaxSizeReached,
+    InvalidRequest,
+    UnknownMemberId,
+)
+from millstream.protocol.generated.share_group_heartbeat import (
+    Assignment,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+    TopicPartitions,
+)
+
+_HEARTBEAT_INTERVAL: Final = "share.heartbeat.interval.ms"
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatOutcome:
+    response: ShareGroupHeartbeatResponse
+    to_initialize: Initialization | None = None
+    """What the share coordinator has to be asked for before the response leaves."""
+
+
+def check_request(request: ShareGroupHeartbeatRequest) -> None:
+    """Raises InvalidRequest for what no group could accept."""
+    for text, name in (
+        (request.member_id, "MemberId"),
+        (request.group_id, "GroupId"),
+        (request.rack_id, "RackId"),
+    ):
+        if text is not None and not text.strip():
+            raise InvalidRequest(f"{name} can't be empty.")
+    if request.member_epoch == JOINING_EPOCH and not request.subscribed_topic_names:
+        raise InvalidRequest("SubscribedTopicNames must be set in first request.")
+    if request.member_epoch < LEAVING_EPOCH:
+        raise InvalidRequest("MemberEpoch is invalid.")
+
+
+def heartbeat(
+    groups: Groups, request: ShareGroupHeartbeatRequest, context: CoordinatorContext, turn: Turn
+) -> None:
+    """Raises what the request is refused with."""
+    check_request(request)
+    if request.member_epoch == LEAVING_EPOCH:
+        outcome = HeartbeatOutcome(_leave(groups, request, turn))
+    else:
+        outcome = _stay(groups, request, context, turn)
+    turn.result.reply(context.token, outcome)
+
+
+def _leave(
+    groups: Groups, request: ShareGroupHeartbeatRequest, turn: Turn
+) -> ShareGroupHeartbeatResponse:
+    group = existing_group(groups, request.group_id)
+    remove_member(group, group.member(request.member_id), turn, "left")
+    return ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=LEAVING_EPOCH)
+
+
+def _stay(
+    groups: Groups, request: ShareGroupHeartbeatRequest, context: CoordinatorContext, turn: Turn
+) -> HeartbeatOutcome:
+    is_joining = request.member_epoch == JOINING_EPOCH
+    group = (
+        group_to_change(groups, request.group_id)
+        if is_joining
+        else existing_group(groups, request.group_id)
+    )
+    _check_has_room(group, request.member_id, turn)
+    member = _member(group, request)
+    wanted = _as_asked(member, request, context)
+    members = group.members_with(wanted)
+    if wanted != group.members.get(wanted.member_id):
+        turn.result.records.append(member_record(group.group_id, wanted))
+    epoch = _group_epoch(group, members, wanted.topic_names != member.topic_names, turn)
+    updated = _reconciled(group, wanted, members, epoch, turn)
+    restart_session(group.group_id, updated.member_id, turn)
+    must_know = is_joining or request.subscribed_topic_names is not None
+    response = ShareGroupHeartbeatResponse(
+        member_id=updated.member_id,
+        member_epoch=updated.member_epoch,
+        heartbeat_interval_ms=_heartbeat_interval_ms(group.group_id, turn),
+        assignment=_assignment(updated.assigned)
+        if must_know or updated.assigned != member.assigned
+        else None,
+    )
+    to_initialize = begin_initialization(group, topics_read_by(members), epoch, turn)
+    return HeartbeatOutcome(response, to_initialize)
+
+
+# Who may
+
+
+def existing_group(groups: Groups, group_id: str) -> ShareGroup:
+    """Raises GroupIdNotFound, also for a group of another kind."""
+    group = groups.find(group_id)
+    if group is None:
+        raise GroupIdNotFound(f"Share group {group_id} not found.")
+    if not isinstance(group, ShareGroup):
+        raise GroupIdNotFound(f"Group {group_id} is not a share group.")
+    return group
+
+
+def group_to_change(groups: Groups, group_id: str) -> ShareGroup:
+    """A group that does not exist yet begins with the first record about it. Raises GroupIdNotFound for another kind."""
+    return (
+        ShareGroup(group_id) if groups.find(group_id) is None else existing_group(groups, group_id)
+    )
+
+
+def _check_has_room(group: ShareGroup, member_id: str, turn: Turn) -> None:
+    size_max = turn.config.share.max_size
+    if len(group.members) >= size_max and member_id not in group.members:
+        raise GroupMaxSizeReached(
+            f"The share group has reached its maximum capacity of {size_max} members."
+        )
+
+
+def _member(group: ShareGroup, request: ShareGroupHeartbeatRequest) -> ShareMember:
+    """As it is now; a new one before it has asked for anything."""
+    member = group.members.get(request.member_id)
+    if member is None:
+        if request.member_epoch != JOINING_EPOCH:
+            raise UnknownMemberId(
+                f"Member {request.member_id} is not a member of group {group.group_id}."
+            )
+        return ShareMember(request.member_id)
+    _check_epoch(member, request.member_epoch)
+    return member
+
+
+def _check_epoch(member: ShareMember, epoch: int) -> None:
+    """A member whose last answer was lost still names its previous epoch. One that has lost everything joins again."""
+    if epoch not in (JOINING_EPOCH, member.member_epoch, member.previous_member_epoch):
+        order = "larger" if epoch > member.member_epoch else "smaller"
+        raise FencedMemberEpoch(
+            f"The share group member has a {order} member epoch ({epoch}) than the one known by the group "
+            f"coordinator ({member.member_epoch}). The member must abandon all its partitions and rejoin."
+        )
+
+
+# What it sets off
+
+
+def _as_asked(
+    member: ShareMember, request: ShareGroupHeartbeatRequest, context: CoordinatorContext
+) -> ShareMember:
+    names = request.subscribed_topic_names
+    return replace(
+        member,
+        rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+        client_id=context.client_id,
+        client_host=context.client_host,
+        topic_names=member.topic_names if names is None else frozenset(names),
+    )
+
+
+def _group_epoch(
+    group: ShareGroup,
+    members: Mapping[str, ShareMember],
+    subscription_changed: bool,
+    turn: Turn,
+) -> int:
+    """A new one when what the group reads has changed since the last assignment was made for it."""
+    is_stale = subscription_changed
+    if group.epoch <= group.assignment_epoch:
+        is_stale = is_stale or _is_assignment_pending(group, members, turn)
+    if not is_stale and group.checked_version == turn.topics_version:
+        return group.epoch
+    group.checked_version = turn.topics_version
+    metadata_hash = topics_hash(topics_read_by(members), turn.image)
+    if not is_stale and metadata_hash == group.metadata_hash:
+        return group.epoch
+    turn.result.records.append(epoch_record(group.group_id, group.epoch + 1, metadata_hash))
+    return group.epoch + 1
+
+
+def _is_assignment_pending(
+    group: ShareGroup, members: Mapping[str, ShareMember], turn: Turn
+) -> bool:
+    """Partitions have been initialised since that nobody has been given."""
+    topics = turn.image.topics
+    read = {topics.by_name[name].topic_id for name in topics_read_by(members) if name in topics}
+    return bool(
+        without(of_topics(group.state_partitions.initialized, read), group.assigned_to_anybody())
+    )
+
+
+def _reconciled(
+    group: ShareGroup,
+    member: ShareMember,
+    members: Mapping[str, ShareMember],
+    epoch: int,
+    turn: Turn,
+) -> ShareMember:
+    target_epoch = group.assignment_epoch
+    target = group.targets.get(member.member_id, {})
+    if epoch > target_epoch and target_assignment.is_due(group, turn):
+        target = target_assignment.assign(group, members, epoch, turn)[member.member_id]
+        target_epoch = epoch
+    return target_assignment.brought_to(group, member, target, target_epoch, turn)
+
+
+def _assignment(partitions: Partitions) -> Assignment:
+    return Assignment(
+        [TopicPartitions(topic_id, sorted(numbers)) for topic_id, numbers in partitions.items()]
+    )
+
+
+def _heartbeat_interval_ms(group_id: str, turn: Turn) -> int:
+    return turn.config.share.heartbeat_interval_ms.of_group(
+        turn.image, group_id, _HEARTBEAT_INTERVAL
+    )

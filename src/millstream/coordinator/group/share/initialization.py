@@ -1,0 +1,97 @@
+"""Share state of the partitions a share group reads: what is to be initialised, and what became of it.
+
+The share coordinator may be on another node. The group's record says what it was asked for and what it has done, so that nothing is
+assigned too early and nothing is forgotten when the group is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from millstream.coordinator.assignors.partition_assignor import Partitions
+from millstream.coordinator.group.share.records import state_partitions_record
+from millstream.coordinator.group.share.share_group import ShareGroup
+from millstream.coordinator.group.share.state_partitions import StatePartitions, union, without
+from millstream.coordinator.group.turn import Turn
+from millstream.model import Uuid
+
+
+@dataclass(frozen=True, slots=True)
+class Initialization:
+    """To be asked of the share coordinator, then told to the group coordinator."""
+
+    group_id: str
+    state_epoch: int
+    partitions: Partitions
+    start_offsets: Mapping[tuple[Uuid, int], int] = field(default_factory=dict)
+    """Where an administrator wants the group to begin; elsewhere the first leader decides."""
+
+
+def begin_initialization(
+    group: ShareGroup, topic_names: Collection[str], group_epoch: int, turn: Turn
+) -> Initialization | None:
+    """Partitions that are read and have no state. Those asked for a moment ago are left to whoever asked."""
+    missing = without(_partitions_of(topic_names, turn), group.state_partitions.initialized)
+    retry_ms = turn.config.share.initialize_retry_interval_ms
+    asked = {
+        topic_id: partitions
+        for topic_id, partitions in group.state_partitions.initializing.items()
+        if turn.now.monotonic_ms < group.asked_to_initialize_ms.get(topic_id, -retry_ms) + retry_ms
+    }
+    missing = without(missing, asked)
+    if not missing:
+        return None
+    group.asked_to_initialize_ms.update(dict.fromkeys(missing, turn.now.monotonic_ms))
+    write_state_partitions(group, group.state_partitions.with_initializing(missing), turn)
+    return Initialization(group.group_id, group_epoch, missing)
+
+
+def finish_initialization(group: ShareGroup, partitions: Partitions, turn: Turn) -> None:
+    """The share coordinator has them: they can be assigned with the next heartbeat."""
+    _forget_asking(group, partitions)
+    write_state_partitions(group, group.state_partitions.with_initialized(partitions), turn)
+
+
+def abandon_initialization(group: ShareGroup, partitions: Partitions, turn: Turn) -> None:
+    """The share coordinator has refused: the next heartbeat asks again."""
+    _forget_asking(group, partitions)
+    if group.state_partitions.initializing:
+        write_state_partitions(group, group.state_partitions.without_initializing(partitions), turn)
+
+
+def forget_deleted_topics(group: ShareGroup, turn: Turn) -> None:
+    """Topics that are gone take their share state with them: the share coordinator learns of it by itself."""
+    gone = group.state_partitions.topic_ids() - turn.image.topics.by_id.keys()
+    if gone:
+        write_state_partitions(group, group.state_partitions.without_topics(gone), turn)
+
+
+def write_state_partitions(group: ShareGroup, state: StatePartitions, turn: Turn) -> None:
+    turn.result.records.append(
+        state_partitions_record(group.group_id, state, turn.image.topics.by_id)
+    )
+
+
+def all_with_state(group: ShareGroup, turn: Turn) -> Partitions:
+    """What the share coordinator may know of the group, half-done deletions included."""
+    state = group.state_partitions
+    known = union(state.initialized, state.initializing)
+    topics = turn.image.topics.by_id
+    deleting = {
+        topic_id: frozenset(range(len(topics[topic_id].partitions)))
+        for topic_id in state.deleting
+        if topic_id in topics
+    }
+    return union(known, deleting)
+
+
+def _partitions_of(topic_names: Collection[str], turn: Turn) -> Partitions:
+    topics = turn.image.topics.by_name
+    read = (topics[name] for name in topic_names if name in topics)
+    return {topic.topic_id: frozenset(range(len(topic.partitions))) for topic in read}
+
+
+def _forget_asking(group: ShareGroup, partitions: Partitions) -> None:
+    for topic_id in partitions:
+        group.asked_to_initialize_ms.pop(topic_id, None)
