@@ -21,6 +21,7 @@ from millstream.errors import (
 )
 from millstream.metadata.broker_registration import BrokerRegistration, FeatureRange
 from millstream.metadata.delta import MetadataRecord
+from millstream.metadata.directory_ids import assigned_directory
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.generated.broker_heartbeat import (
@@ -205,7 +206,26 @@ def plan_heartbeat(
     if request.want_fence:
         response.is_fenced = True
         return ControllerResult(_fencing(image, broker), response)
-    return ControllerResult((), response)
+    return ControllerResult(tuple(_offline_directories(request, image, broker)), response)
+
+
+def _offline_directories(
+    request: BrokerHeartbeatRequest, image: MetadataImage, broker: BrokerRegistration
+) -> list[MetadataRecord]:
+    """The broker keeps its other directories; what it had in these gets other leaders, or none (KIP-858)."""
+    offline = set(request.offline_log_dirs)
+    online = [each for each in broker.log_directories if each not in offline]
+    if len(online) == len(broker.log_directories):
+        return []
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker.broker_id, broker_epoch=broker.broker_epoch, log_dirs=list(online)
+    )
+    lost = plan_broker_gone(
+        image,
+        broker.broker_id,
+        lambda partition: assigned_directory(partition, broker.broker_id) in offline,
+    )
+    return [change, *lost]
 
 
 def plan_fence_expired(

@@ -9,14 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from millstream.metadata.directory_ids import has_online_directory
 from millstream.metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from millstream.metadata.topics_delta import NO_LEADER_CHANGE
 from millstream.model import BrokerId
 from millstream.protocol.generated.metadata_records import PartitionChangeRecord
 
 
-def plan_broker_gone(image: MetadataImage, broker_id: BrokerId) -> list[PartitionChangeRecord]:
-    """The broker was fenced or wants to leave: it leads nothing more, and is in no ISR that has another member."""
+def _any_partition(_partition: PartitionImage) -> bool:
+    return True
+
+
+def plan_broker_gone(
+    image: MetadataImage,
+    broker_id: BrokerId,
+    is_concerned: Callable[[PartitionImage], bool] = _any_partition,
+) -> list[PartitionChangeRecord]:
+    """The broker was fenced or wants to leave: it leads nothing more, and is in no ISR that has another member.
+
+    `is_concerned` picks the partitions, where it lost only some of its directories.
+    """
 
     def is_up(replica: BrokerId) -> bool:
         return replica != broker_id and _is_active(image, replica)
@@ -24,6 +36,8 @@ def plan_broker_gone(image: MetadataImage, broker_id: BrokerId) -> list[Partitio
     records = []
     for topic, partition in _partitions_of(image, broker_id):
         if partition.leader != broker_id and broker_id not in partition.isr:
+            continue
+        if not is_concerned(partition):
             continue
         isr = tuple(replica for replica in partition.isr if replica != broker_id) or partition.isr
         change = _change(topic, partition, isr, is_up)
@@ -39,8 +53,9 @@ def plan_broker_back(image: MetadataImage, broker_id: BrokerId) -> list[Partitio
         return replica == broker_id or _is_active(image, replica)
 
     records = []
+    broker = image.brokers[broker_id]
     for topic, partition in _partitions_of(image, broker_id):
-        if not partition.has_leader:
+        if not partition.has_leader and has_online_directory(partition, broker):
             change = _change(topic, partition, partition.isr, is_up)
             if change is not None:
                 records.append(change)
