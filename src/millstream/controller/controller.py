@@ -6,6 +6,7 @@ the leader of the metadata quorum runs one; whoever takes over builds its own fr
 
 from __future__ import annotations
 
+from millstream.controller.acls import plan_create_acls, plan_delete_acls
 from millstream.controller.alter_configs import (
     plan_alter_configs,
     plan_incremental_alter_configs,
@@ -21,12 +22,26 @@ from millstream.controller.broker_lifecycle import (
     plan_heartbeat,
     plan_registration,
 )
+from millstream.controller.client_quotas import plan_alter_client_quotas
 from millstream.controller.create_partitions import plan_create_partitions
 from millstream.controller.create_topics import plan_create_topics
+from millstream.controller.delegation_tokens import (
+    RequestOf,
+    plan_create_token,
+    plan_expire_token,
+    plan_renew_token,
+    plan_sweep_tokens,
+)
 from millstream.controller.delete_topics import plan_delete_topics
+from millstream.controller.elect_leaders import plan_elect_leaders
+from millstream.controller.features import plan_update_features
 from millstream.controller.producer_ids import plan_producer_ids
+from millstream.controller.reassignments import plan_alter_reassignments
+from millstream.controller.replica_directories import plan_replica_directories
 from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.scram_credentials import plan_alter_scram_credentials
 from millstream.controller.settings import ControllerSettings
+from millstream.controller.unregistration import plan_unregister_broker
 from millstream.metadata.delta import MetadataDelta, MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.model import LeaderEpoch, Offset
@@ -34,7 +49,23 @@ from millstream.protocol.generated.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
 )
+from millstream.protocol.generated.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+)
 from millstream.protocol.generated.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from millstream.protocol.generated.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from millstream.protocol.generated.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+)
+from millstream.protocol.generated.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
+)
 from millstream.protocol.generated.broker_heartbeat import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -43,12 +74,32 @@ from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
+from millstream.protocol.generated.create_acls import (
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from millstream.protocol.generated.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
 from millstream.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
 )
 from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from millstream.protocol.generated.delete_acls import (
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
 from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from millstream.protocol.generated.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+)
+from millstream.protocol.generated.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
 from millstream.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
@@ -57,6 +108,18 @@ from millstream.protocol.generated.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
     EndTransactionRecord,
+)
+from millstream.protocol.generated.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from millstream.protocol.generated.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
+from millstream.protocol.generated.update_features import (
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
 )
 
 
@@ -120,6 +183,12 @@ class Controller:
     ) -> ControllerResult[BrokerHeartbeatResponse]:
         return plan_heartbeat(request, self.image, self._sessions, context)
 
+    def handle_assign_replicas_to_directories(
+        self, request: AssignReplicasToDirsRequest, context: ControllerContext
+    ) -> ControllerResult[AssignReplicasToDirsResponse]:
+        del context
+        return plan_replica_directories(request, self.image)
+
     def handle_expired_sessions(
         self, request: None, context: ControllerContext
     ) -> ControllerResult[None]:
@@ -164,3 +233,72 @@ class Controller:
     ) -> ControllerResult[AllocateProducerIdsResponse]:
         del context
         return plan_producer_ids(request, self.image)
+
+    def handle_create_acls(
+        self, request: CreateAclsRequest, context: ControllerContext
+    ) -> ControllerResult[CreateAclsResponse]:
+        return plan_create_acls(request, self.image, context)
+
+    def handle_delete_acls(
+        self, request: DeleteAclsRequest, context: ControllerContext
+    ) -> ControllerResult[DeleteAclsResponse]:
+        del context
+        return plan_delete_acls(request, self.image)
+
+    def handle_alter_user_scram_credentials(
+        self, request: AlterUserScramCredentialsRequest, context: ControllerContext
+    ) -> ControllerResult[AlterUserScramCredentialsResponse]:
+        del context
+        return plan_alter_scram_credentials(request, self.image)
+
+    def handle_alter_client_quotas(
+        self, request: AlterClientQuotasRequest, context: ControllerContext
+    ) -> ControllerResult[AlterClientQuotasResponse]:
+        del context
+        return plan_alter_client_quotas(request, self.image)
+
+    def handle_update_features(
+        self, request: UpdateFeaturesRequest, context: ControllerContext
+    ) -> ControllerResult[UpdateFeaturesResponse]:
+        del context
+        return plan_update_features(request, self.image, self._settings)
+
+    def handle_elect_leaders(
+        self, request: ElectLeadersRequest, context: ControllerContext
+    ) -> ControllerResult[ElectLeadersResponse]:
+        del context
+        return plan_elect_leaders(request, self.image)
+
+    def handle_alter_partition_reassignments(
+        self, request: AlterPartitionReassignmentsRequest, context: ControllerContext
+    ) -> ControllerResult[AlterPartitionReassignmentsResponse]:
+        del context
+        return plan_alter_reassignments(request, self.image)
+
+    def handle_unregister_broker(
+        self, request: UnregisterBrokerRequest, context: ControllerContext
+    ) -> ControllerResult[UnregisterBrokerResponse]:
+        del context
+        return plan_unregister_broker(request, self.image)
+
+    def handle_create_delegation_token(
+        self, request: RequestOf[CreateDelegationTokenRequest], context: ControllerContext
+    ) -> ControllerResult[CreateDelegationTokenResponse]:
+        return plan_create_token(request, self._settings.delegation_tokens, context)
+
+    def handle_renew_delegation_token(
+        self, request: RequestOf[RenewDelegationTokenRequest], context: ControllerContext
+    ) -> ControllerResult[RenewDelegationTokenResponse]:
+        return plan_renew_token(request, self.image, self._settings.delegation_tokens, context)
+
+    def handle_expire_delegation_token(
+        self, request: RequestOf[ExpireDelegationTokenRequest], context: ControllerContext
+    ) -> ControllerResult[ExpireDelegationTokenResponse]:
+        return plan_expire_token(request, self.image, self._settings.delegation_tokens, context)
+
+    def handle_expired_delegation_tokens(
+        self, request: None, context: ControllerContext
+    ) -> ControllerResult[None]:
+        """To be called now and then: nobody can use what it removes."""
+        del request
+        return plan_sweep_tokens(self.image, context)

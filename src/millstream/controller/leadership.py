@@ -7,13 +7,16 @@ have written, come after those in sync.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final
 
 from millstream.metadata.directory_ids import has_online_directory
 from millstream.metadata.image import NO_LEADER, MetadataImage, PartitionImage, TopicImage
 from millstream.metadata.topics_delta import NO_LEADER_CHANGE
 from millstream.model import BrokerId
 from millstream.protocol.generated.metadata_records import PartitionChangeRecord
+
+RECOVERING: Final = 1
 
 
 def _any_partition(_partition: PartitionImage) -> bool:
@@ -64,6 +67,42 @@ def plan_broker_back(image: MetadataImage, broker_id: BrokerId) -> list[Partitio
 
 def leads_any(image: MetadataImage, broker_id: BrokerId) -> bool:
     return any(p.leader == broker_id for _, p in _partitions_of(image, broker_id))
+
+
+def elected_leader(
+    replicas: Sequence[BrokerId], isr: Collection[BrokerId], image: MetadataImage
+) -> BrokerId:
+    """The first replica in sync that is up; NO_LEADER without one."""
+    return next((r for r in replicas if r in isr and _is_active(image, r)), NO_LEADER)
+
+
+def plan_election(
+    image: MetadataImage, topic: TopicImage, partition: PartitionImage, *, unclean: bool
+) -> PartitionChangeRecord | None:
+    """The preferred leader where it is in sync and up, else as whenever a leader is missing; None when nothing changes.
+
+    `unclean` allows a replica that may lack records, where no other is up: it then recovers (KIP-704).
+    """
+    elected = elected_leader(partition.replicas, partition.isr, image)
+    if elected not in {NO_LEADER, partition.leader}:
+        return PartitionChangeRecord(
+            partition_id=partition.partition, topic_id=topic.topic_id, leader=elected
+        )
+    if partition.has_leader:
+        return None
+    change = _change(topic, partition, partition.isr, lambda replica: _is_active(image, replica))
+    if change is not None or not unclean:
+        return change
+    leader = next((r for r in partition.replicas if _is_active(image, r)), NO_LEADER)
+    if leader == NO_LEADER:
+        return None
+    return PartitionChangeRecord(
+        partition_id=partition.partition,
+        topic_id=topic.topic_id,
+        isr=[leader],
+        leader=leader,
+        leader_recovery_state=RECOVERING,
+    )
 
 
 def _change(

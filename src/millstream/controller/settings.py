@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from millstream.metadata.broker_registration import FeatureRange
 from millstream.metadata.config_key import ConfigKey, UpdateMode
 from millstream.model import BrokerId
 
 METADATA_VERSION: Final = "metadata.version"
 ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 METADATA_VERSION_4_3: Final = 30
+KRAFT_VERSION: Final = "kraft.version"
+RECORDS_PER_REQUEST_MAX: Final = 10_000
+"""How many records one request may lead to, where its number of items says it."""
 
 KAFKA_4_3_FEATURES: Final[Mapping[str, int]] = MappingProxyType(
     {
@@ -30,6 +34,16 @@ _ONLY_METADATA_VERSION: Final = MappingProxyType({METADATA_VERSION: METADATA_VER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DelegationTokenSettings:
+    """Without a secret key there are no tokens."""
+
+    secret_key: str | None = field(default=None, repr=False)
+    max_lifetime_ms: int = 604_800_000
+    expiry_time_ms: int = 86_400_000
+    """How long a token is good unless it is renewed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerSettings:
     """Settings of one controller; `static` is what its node was started with, as text under broker keys."""
 
@@ -37,6 +51,11 @@ class ControllerSettings:
     node_id: BrokerId
     bootstrap_features: Mapping[str, int] = field(default_factory=lambda: _ONLY_METADATA_VERSION)
     """Levels that the first controller of a new cluster finalizes."""
+    supported_features: Mapping[str, FeatureRange] = field(default_factory=dict)
+    """Levels this node can work at."""
+    kraft_version: int = 1
+    """Finalized by the quorum's own log, not by a feature record."""
+    delegation_tokens: DelegationTokenSettings = field(default_factory=DelegationTokenSettings)
     num_partitions: int = 1
     default_replication_factor: int = 1
     delete_topic_enable: bool = True

@@ -1,0 +1,192 @@
+"""Delegation tokens (KIP-48): created, renewed, expired and swept, as records. Who may ask at all is decided before."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from millstream.controller.result import ControllerContext, ControllerResult
+from millstream.controller.settings import DelegationTokenSettings
+from millstream.errors import (
+    DelegationTokenAuthDisabled,
+    DelegationTokenExpired,
+    DelegationTokenNotFound,
+    DelegationTokenOwnerMismatch,
+    InvalidPrincipalType,
+)
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.stored_security import DelegationToken
+from millstream.model import uuid_from_random, uuid_text
+from millstream.protocol.generated.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from millstream.protocol.generated.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+from millstream.protocol.generated.metadata_records import (
+    DelegationTokenRecord,
+    RemoveDelegationTokenRecord,
+)
+from millstream.protocol.generated.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from millstream.security.delegation_token import (
+    USER_TYPE,
+    is_owner_or_renewer,
+    principal_parts,
+    principal_text,
+    token_hmac,
+)
+
+RequestT = TypeVar("RequestT")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOf(Generic[RequestT]):
+    """A request together with who made it."""
+
+    principal: str
+    request: RequestT
+
+
+def plan_create_token(
+    asked: RequestOf[CreateDelegationTokenRequest],
+    settings: DelegationTokenSettings,
+    context: ControllerContext,
+) -> ControllerResult[CreateDelegationTokenResponse]:
+    """Raises DelegationTokenAuthDisabled, InvalidPrincipalType."""
+    secret_key = _secret_key(settings)
+    request, now_ms = asked.request, context.now.wall_ms
+    owner = asked.principal
+    if request.owner_principal_name:
+        owner = principal_text(request.owner_principal_type or "", request.owner_principal_name)
+    if any(renewer.principal_type != USER_TYPE for renewer in request.renewers):
+        raise InvalidPrincipalType(
+            f"A token can be renewed by principals of type {USER_TYPE} only."
+        )
+    lifetime_ms = _limited(request.max_lifetime_ms, settings.max_lifetime_ms)
+    token_id = uuid_text(uuid_from_random(context.random.randbytes(16)))
+    record = DelegationTokenRecord(
+        owner=owner,
+        requester=asked.principal,
+        renewers=[principal_text(r.principal_type, r.principal_name) for r in request.renewers],
+        issue_timestamp=now_ms,
+        max_timestamp=now_ms + lifetime_ms,
+        expiration_timestamp=now_ms + min(lifetime_ms, settings.expiry_time_ms),
+        token_id=token_id,
+    )
+    owner_type, owner_name = principal_parts(owner)
+    requester_type, requester_name = principal_parts(asked.principal)
+    response = CreateDelegationTokenResponse(
+        principal_type=owner_type,
+        principal_name=owner_name,
+        token_requester_principal_type=requester_type,
+        token_requester_principal_name=requester_name,
+        issue_timestamp_ms=record.issue_timestamp,
+        expiry_timestamp_ms=record.expiration_timestamp,
+        max_timestamp_ms=record.max_timestamp,
+        token_id=token_id,
+        hmac=token_hmac(secret_key, token_id),
+    )
+    return ControllerResult((record,), response)
+
+
+def plan_renew_token(
+    asked: RequestOf[RenewDelegationTokenRequest],
+    image: MetadataImage,
+    settings: DelegationTokenSettings,
+    context: ControllerContext,
+) -> ControllerResult[RenewDelegationTokenResponse]:
+    """Raises DelegationTokenAuthDisabled, -NotFound, -Expired, -OwnerMismatch."""
+    now_ms = context.now.wall_ms
+    token = _token_with(bytes(asked.request.hmac), image, settings)
+    _check_alive(token, now_ms)
+    _check_owner(token, asked.principal)
+    period_ms = _limited(asked.request.renew_period_ms, settings.expiry_time_ms)
+    expiry_ms = min(token.max_timestamp_ms, now_ms + period_ms)
+    return ControllerResult(
+        (_record(token, expiry_ms),), RenewDelegationTokenResponse(expiry_timestamp_ms=expiry_ms)
+    )
+
+
+def plan_expire_token(
+    asked: RequestOf[ExpireDelegationTokenRequest],
+    image: MetadataImage,
+    settings: DelegationTokenSettings,
+    context: ControllerContext,
+) -> ControllerResult[ExpireDelegationTokenResponse]:
+    """A negative period removes the token now. Raises as `plan_renew_token`."""
+    now_ms, period_ms = context.now.wall_ms, asked.request.expiry_time_period_ms
+    token = _token_with(bytes(asked.request.hmac), image, settings)
+    _check_owner(token, asked.principal)
+    if period_ms < 0:
+        removal = RemoveDelegationTokenRecord(token_id=token.token_id)
+        return ControllerResult(
+            (removal,), ExpireDelegationTokenResponse(expiry_timestamp_ms=now_ms)
+        )
+    _check_alive(token, now_ms)
+    expiry_ms = min(token.max_timestamp_ms, now_ms + period_ms)
+    return ControllerResult(
+        (_record(token, expiry_ms),), ExpireDelegationTokenResponse(expiry_timestamp_ms=expiry_ms)
+    )
+
+
+def plan_sweep_tokens(image: MetadataImage, context: ControllerContext) -> ControllerResult[None]:
+    """Removes tokens nobody can use any more."""
+    expired = tuple(
+        RemoveDelegationTokenRecord(token_id=token.token_id)
+        for token in image.delegation_tokens.values()
+        if _is_expired(token, context.now.wall_ms)
+    )
+    return ControllerResult(expired, None)
+
+
+def _secret_key(settings: DelegationTokenSettings) -> str:
+    if settings.secret_key is None:
+        raise DelegationTokenAuthDisabled
+    return settings.secret_key
+
+
+def _limited(asked_ms: int, largest_ms: int) -> int:
+    """What is asked for, where it is a time and not longer than what is allowed."""
+    return min(asked_ms, largest_ms) if asked_ms > 0 else largest_ms
+
+
+def _token_with(
+    secret: bytes, image: MetadataImage, settings: DelegationTokenSettings
+) -> DelegationToken:
+    secret_key = _secret_key(settings)
+    for token in image.delegation_tokens.values():
+        if hmac.compare_digest(token_hmac(secret_key, token.token_id), secret):
+            return token
+    raise DelegationTokenNotFound
+
+
+def _is_expired(token: DelegationToken, now_ms: int) -> bool:
+    return token.max_timestamp_ms < now_ms or token.expiration_timestamp_ms < now_ms
+
+
+def _check_alive(token: DelegationToken, now_ms: int) -> None:
+    if _is_expired(token, now_ms):
+        raise DelegationTokenExpired
+
+
+def _check_owner(token: DelegationToken, principal: str) -> None:
+    if not is_owner_or_renewer(token, principal):
+        raise DelegationTokenOwnerMismatch
+
+
+def _record(token: DelegationToken, expiration_timestamp_ms: int) -> DelegationTokenRecord:
+    return DelegationTokenRecord(
+        owner=token.owner,
+        requester=token.requester,
+        renewers=list(token.renewers),
+        issue_timestamp=token.issue_timestamp_ms,
+        max_timestamp=token.max_timestamp_ms,
+        expiration_timestamp=expiration_timestamp_ms,
+        token_id=token.token_id,
+    )

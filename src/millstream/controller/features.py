@@ -1,0 +1,97 @@
+"""UpdateFeatures: levels of the cluster's features go up, and down where the client says that it means it (KIP-584, KIP-778)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from millstream.controller.result import ControllerResult
+from millstream.controller.settings import KRAFT_VERSION, ControllerSettings
+from millstream.errors import InvalidUpdateVersion
+from millstream.metadata.broker_registration import FeatureRange
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.generated.metadata_records import FeatureLevelRecord
+from millstream.protocol.generated.update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+
+class UpgradeType(IntEnum):
+    """The numbers of the protocol."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+def plan_update_features(
+    request: UpdateFeaturesRequest, image: MetadataImage, settings: ControllerSettings
+) -> ControllerResult[UpdateFeaturesResponse]:
+    """All updates or none. Raises InvalidUpdateVersion for the first that cannot be made.
+
+    Results by feature are for clients up to version 1; version 2 does not carry them.
+    """
+    levels = {KRAFT_VERSION: settings.kraft_version, **image.features}
+    changed: dict[str, FeatureLevelRecord] = {}
+    for update in request.feature_updates:
+        problem = _problem(update, levels.get(update.feature, 0), image, settings)
+        if problem is not None:
+            raise InvalidUpdateVersion(
+                "The update failed for all features since the following feature had an error: "
+                f"Invalid update version {update.max_version_level} for feature {update.feature}. {problem}"
+            )
+        if update.max_version_level != levels.get(update.feature, 0):
+            changed[update.feature] = FeatureLevelRecord(
+                name=update.feature, feature_level=update.max_version_level
+            )
+    names = dict.fromkeys(update.feature for update in request.feature_updates)
+    response = UpdateFeaturesResponse(
+        error_message=None,
+        results=[UpdatableFeatureResult(feature=name, error_message="NONE") for name in names],
+    )
+    return ControllerResult(() if request.validate_only else tuple(changed.values()), response)
+
+
+def _problem(
+    update: FeatureUpdateKey, present: int, image: MetadataImage, settings: ControllerSettings
+) -> str | None:
+    """Why the update cannot be made."""
+    level = update.max_version_level
+    try:
+        upgrade_type = UpgradeType(update.upgrade_type)
+    except ValueError:
+        return "The controller does not support the given upgrade type."
+    if level < 0:
+        return "A feature version cannot be less than 0."
+    unsupported = _unsupported(update.feature, level, image, settings)
+    if unsupported is not None:
+        return unsupported
+    if level < present and upgrade_type is UpgradeType.UPGRADE:
+        return (
+            "Can't downgrade the version of this feature without setting the upgrade type "
+            "to either safe or unsafe downgrade."
+        )
+    if level > present and upgrade_type is not UpgradeType.UPGRADE:
+        return "Can't downgrade to a newer version."
+    if update.feature == KRAFT_VERSION and level < present:
+        return "The quorum cannot forget its voters: kraft.version does not go down."
+    return None
+
+
+def _unsupported(
+    feature: str, level: int, image: MetadataImage, settings: ControllerSettings
+) -> str | None:
+    """Which node could not work at this level."""
+    node = f"Local controller {settings.node_id}"
+    supported = settings.supported_features.get(feature)
+    if supported is None:
+        return f"{node} does not support this feature."
+    if not supported.lowest <= level <= supported.highest:
+        return f"{node} only supports versions {supported.lowest}-{supported.highest}"
+    for broker in image.brokers.values():
+        lowest, highest = broker.features.get(feature, FeatureRange(0, 0))
+        if not lowest <= level <= highest:
+            return f"Broker {broker.broker_id} only supports versions {lowest}-{highest}"
+    return None
