@@ -6,7 +6,6 @@ from millstream.protocol.api import ApiKey
 
 _TRANSACTIONS = "transactions: not built yet"
 _TOPICS = "administration of topics beyond create, delete and add partitions: not built yet"
-_CONSUMER = "the consumer group protocol of KIP-848: not built yet; classic groups are served"
 _SHARE = "share groups (KIP-932): not built yet"
 _STREAMS = "streams groups (KIP-1071): not built yet"
 _SECURITY = "authentication and authorization: not built yet"
@@ -29,7 +28,6 @@ SKIPPED: dict[ApiKey, str] = {
     ApiKey.ELECT_LEADERS: _QUORUM,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _QUORUM,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _QUORUM,
-    ApiKey.OFFSET_DELETE: "deleting single committed offsets: not built yet",
     ApiKey.SASL_HANDSHAKE: _SECURITY,
     ApiKey.SASL_AUTHENTICATE: _SECURITY,
     ApiKey.DESCRIBE_ACLS: _SECURITY,
@@ -60,8 +58,6 @@ SKIPPED: dict[ApiKey, str] = {
     ApiKey.ADD_RAFT_VOTER: _QUORUM,
     ApiKey.REMOVE_RAFT_VOTER: _QUORUM,
     ApiKey.UPDATE_RAFT_VOTER: _QUORUM,
-    ApiKey.CONSUMER_GROUP_HEARTBEAT: _CONSUMER,
-    ApiKey.CONSUMER_GROUP_DESCRIBE: _CONSUMER,
     ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: _TELEMETRY,
     ApiKey.PUSH_TELEMETRY: _TELEMETRY,
     ApiKey.SHARE_GROUP_HEARTBEAT: _SHARE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.config_rows import boolean, integer, long, short, string, words
+from millstream.broker.config_rows import boolean, integer, internal, long, short, string, words
 from millstream.metadata.config_key import ConfigKey, UpdateMode
 from millstream.metadata.config_validators import Between, ListOf, OneOf, at_least
 
@@ -18,6 +18,12 @@ _CLASSIC_GROUPS = (
     integer("group.min.session.timeout.ms", 6_000, at_least(0), "Shortest session timeout a member may ask for."),
     integer("group.max.session.timeout.ms", 1_800_000, at_least(0), "Longest session timeout a member may ask for."),
     integer("group.max.size", _INT_MAX, at_least(1), "Members that a classic group may have."),
+    words(
+        "group.coordinator.rebalance.protocols",
+        ("classic", "consumer", "streams"),
+        "Group protocols that are served. Share groups are switched by the feature `share.version` instead.",
+        ListOf(("consumer", "classic", "share", "streams")),
+    ),
 )  # fmt: skip
 
 _OFFSETS = (
@@ -74,6 +80,14 @@ _CONSUMER_GROUPS = (
         "Which way a group may go between the classic and the consumer protocol while it has members: `upgrade`, `downgrade`, "
         "`bidirectional` or `disabled`.",
         OneOf(("disabled", "downgrade", "upgrade", "bidirectional"), any_case=True),
+    ),
+    internal(
+        integer(
+            "group.consumer.regex.refresh.interval.ms",
+            600_000,
+            at_least(10_000),
+            "Regular expressions of consumer groups are matched anew at least this often; new topics are looked at earlier.",
+        )
     ),
 )  # fmt: skip
 
@@ -157,6 +171,8 @@ _TRANSACTIONS = (
         "Check with the coordinator that a partition belongs to an open transaction before the first write of that transaction to it.",
         _DYNAMIC,
     ),
+    integer("add.partitions.to.txn.retry.backoff.ms", 20, at_least(1), "Pause before a partition that its transaction cannot take yet is tried again."),
+    integer("add.partitions.to.txn.retry.backoff.max.ms", 100, at_least(0), "How long such a partition is tried before its producer is told."),
     boolean("transaction.two.phase.commit.enable", False, "Allow transactions without a timeout, which a coordinator elsewhere ends."),
 )  # fmt: skip
 

@@ -20,7 +20,12 @@ from millstream.broker.coordinator_topic import (
 from millstream.broker.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node import Partitions, Tasks
 from millstream.broker.request_context import RequestContext
-from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.config import (
+    ConsumerGroupConfig,
+    GroupCoordinatorConfig,
+    MigrationPolicy,
+)
+from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
@@ -44,6 +49,31 @@ def group_coordinator_config(config: BrokerConfig) -> GroupCoordinatorConfig:
         offset_metadata_max_bytes=config.offset_metadata_max_bytes,
         offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+        consumer=_consumer_group_config(config),
+    )
+
+
+def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
+    return ConsumerGroupConfig(
+        session_timeout_ms=Limited(
+            config.group_consumer_session_timeout_ms,
+            config.group_consumer_min_session_timeout_ms,
+            config.group_consumer_max_session_timeout_ms,
+        ),
+        heartbeat_interval_ms=Limited(
+            config.group_consumer_heartbeat_interval_ms,
+            config.group_consumer_min_heartbeat_interval_ms,
+            config.group_consumer_max_heartbeat_interval_ms,
+        ),
+        assignment_interval_ms=Limited(
+            config.group_consumer_assignment_interval_ms,
+            config.group_consumer_min_assignment_interval_ms,
+            config.group_consumer_max_assignment_interval_ms,
+        ),
+        max_size=config.group_consumer_max_size,
+        assignors=config.group_consumer_assignors,
+        migration_policy=MigrationPolicy(config.group_consumer_migration_policy.lower()),
+        regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
     )
 
 

@@ -11,6 +11,8 @@ from millstream.broker.api_spec import ApiSpec
 from millstream.broker.handlers import (
     alter_configs,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
@@ -31,6 +33,7 @@ from millstream.broker.handlers import (
     list_offsets,
     metadata,
     offset_commit,
+    offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
     produce,
@@ -45,6 +48,8 @@ HandleFunction = Callable[[Message, RequestContext], "Message | Awaitable[Messag
 _MODULES: Final[tuple[ModuleType, ...]] = (
     alter_configs,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
@@ -65,6 +70,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     list_offsets,
     metadata,
     offset_commit,
+    offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
     produce,

@@ -48,6 +48,7 @@ def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
     hints = typing.get_type_hints(BrokerConfig)
     python_types = {
         ConfigType.BOOLEAN: bool, ConfigType.STRING: str, ConfigType.INT: int, ConfigType.SHORT: int, ConfigType.LONG: int,
+        ConfigType.LIST: tuple[str, ...],
     }  # fmt: skip
     for field in fields(BrokerConfig):
         if field.name in derived:

@@ -1,4 +1,4 @@
-"""DeleteGroups, and the offsets of partitions that are deleted: everything that removes without waiting for age."""
+"""DeleteGroups, OffsetDelete, and the offsets of partitions that are deleted: everything that removes without waiting for age."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offset_store import OffsetStore
 from millstream.coordinator.group.records import offset_commit_tombstone
 from millstream.coordinator.group.turn import Turn
-from millstream.errors import KafkaError
+from millstream.errors import GroupSubscribedToTopic, InvalidGroupId, KafkaError
 from millstream.protocol.generated.delete_groups import DeletableGroupResult
+from millstream.protocol.generated.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
 
 
 def delete_groups(
@@ -34,6 +40,31 @@ def _delete(groups: Groups, offsets: OffsetStore, group_id: str, turn: Turn) -> 
     turn.result.records += [offset_commit_tombstone(group_id, *place) for place in places]
     turn.result.records += group.tombstones()
     return 0
+
+
+def delete_offsets(
+    groups: Groups, offsets: OffsetStore, request: OffsetDeleteRequest, turn: Turn
+) -> OffsetDeleteResponse:
+    """Raises what the whole request is refused with. Topics that members read are refused one by one."""
+    if not request.group_id:
+        raise InvalidGroupId
+    group = groups.get(request.group_id)
+    group.check_may_delete_offsets()
+    in_use = group.subscribed_topics()
+    topics = []
+    for topic in request.topics:
+        places = [(topic.name, each.partition_index) for each in topic.partitions]
+        code = GroupSubscribedToTopic.code if topic.name in in_use else 0
+        if not code:
+            turn.result.records += [
+                offset_commit_tombstone(request.group_id, *place)
+                for place in places
+                if offsets.find(request.group_id, *place) is not None
+                or offsets.is_unstable(request.group_id, *place)
+            ]
+        answers = [OffsetDeleteResponsePartition(partition, code) for _, partition in places]
+        topics.append(OffsetDeleteResponseTopic(topic.name, answers))
+    return OffsetDeleteResponse(topics=topics)
 
 
 def forget_topics(offsets: OffsetStore, topics: Collection[str], turn: Turn) -> None:

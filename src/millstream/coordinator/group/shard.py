@@ -75,6 +75,7 @@ from millstream.protocol.generated.join_group import JoinGroupRequest
 from millstream.protocol.generated.leave_group import LeaveGroupRequest
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from millstream.protocol.generated.offset_commit import OffsetCommitRequest
+from millstream.protocol.generated.offset_delete import OffsetDeleteRequest
 from millstream.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from millstream.protocol.generated.sync_group import SyncGroupRequest
 from millstream.runtime import Instant, Random
@@ -185,6 +186,14 @@ class GroupShard:
             for group in request.groups
         ]
         turn.result.reply(context.token, OffsetFetchResponse(groups=answers))
+        return turn.result
+
+    def handle_offset_delete(
+        self, request: OffsetDeleteRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        response = delete.delete_offsets(self._groups, self._offsets, request, turn)
+        turn.result.reply(context.token, response)
         return turn.result
 
     def handle_new_image(self, context: CoordinatorContext, now: Instant) -> CoordinatorResult:

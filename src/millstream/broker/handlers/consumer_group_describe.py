@@ -1,0 +1,51 @@
+"""ConsumerGroupDescribe: epochs, members, and what each owns and is to own, of consumer groups (KIP-848).
+
+Versions 0-1. Each group has its own error; groups of other kinds are GROUP_ID_NOT_FOUND. From version 1 on members tell which protocol they
+speak. The operations a client may use can be asked for: without an authorizer, all there are.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.group_protocols import check_consumer_protocol
+from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import InvalidGroupId, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+
+API = ApiSpec(ApiKey.CONSUMER_GROUP_DESCRIBE, versions=range(2))
+
+
+async def handle(
+    request: ConsumerGroupDescribeRequest, context: RequestContext
+) -> ConsumerGroupDescribeResponse:
+    groups = [await _describe(group_id, context) for group_id in request.group_ids]
+    if request.include_authorized_operations:
+        for group in groups:
+            if not group.error_code:
+                group.authorized_operations = GROUP_OPERATIONS
+    return ConsumerGroupDescribeResponse(groups=groups)
+
+
+async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+    request = ConsumerGroupDescribeRequest(group_ids=[group_id])
+    try:
+        check_consumer_protocol(context.node)
+        if not group_id:
+            raise InvalidGroupId
+        response = await context.node.group_coordinator.ask(
+            group_id,
+            GroupShard.handle_consumer_group_describe,
+            request,
+            ConsumerGroupDescribeResponse,
+            context,
+        )
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code)
+    return response.groups[0]

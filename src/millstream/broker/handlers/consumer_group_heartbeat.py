@@ -1,0 +1,36 @@
+"""ConsumerGroupHeartbeat: join a consumer group, stay in it, be told what to own, leave it (KIP-848).
+
+Versions 0-1. From version 1 on members choose their ids themselves and may subscribe by a regular expression (RE2 syntax),
+which is matched here. Epoch 0 joins, -1 leaves, -2 is a static member that will be back. A group of the classic consumer protocol is taken
+over while its members stay, as far as `group.consumer.migration.policy` allows.
+Served while `group.version` is finalized at 1 and `group.coordinator.rebalance.protocols` lists `consumer`.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.group_protocols import check_consumer_protocol
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.consumer.request_check import check_heartbeat
+from millstream.coordinator.group.shard import GroupShard
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+API = ApiSpec(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=range(2))
+
+
+async def handle(
+    request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> ConsumerGroupHeartbeatResponse:
+    check_consumer_protocol(context.node)
+    check_heartbeat(request, context.version, context.node.config.group_consumer_assignors)
+    return await context.node.group_coordinator.ask(
+        request.group_id,
+        GroupShard.handle_consumer_group_heartbeat,
+        request,
+        ConsumerGroupHeartbeatResponse,
+        context,
+    )

@@ -1,0 +1,69 @@
+"""OffsetDelete: forget some committed offsets of a group that may be alive.
+
+Version 0. Topics that a member of the group reads are refused one by one (GROUP_SUBSCRIBED_TO_TOPIC), and so are topics and
+partitions that do not exist; a group with members whose subscriptions cannot be told is refused altogether (NON_EMPTY_GROUP).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import UnknownTopicOrPartition
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+API = ApiSpec(ApiKey.OFFSET_DELETE, versions=range(1))
+
+
+async def handle(request: OffsetDeleteRequest, context: RequestContext) -> OffsetDeleteResponse:
+    image = context.node.metadata.image
+    known = [_known_part(topic, image) for topic in request.topics]
+    response = await context.node.group_coordinator.ask(
+        request.group_id,
+        GroupShard.handle_offset_delete,
+        replace(request, topics=[topic for topic in known if topic.partitions]),
+        OffsetDeleteResponse,
+        context,
+    )
+    codes = {
+        (topic.name, p.partition_index): p.error_code
+        for topic in response.topics
+        for p in topic.partitions
+    }
+    return OffsetDeleteResponse(
+        topics=[
+            OffsetDeleteResponseTopic(
+                asked.name,
+                [
+                    OffsetDeleteResponsePartition(
+                        p.partition_index,
+                        codes.get((asked.name, p.partition_index), UnknownTopicOrPartition.code),
+                    )
+                    for p in asked.partitions
+                ],
+            )
+            for asked in request.topics
+        ]
+    )
+
+
+def _known_part(topic: OffsetDeleteRequestTopic, image: MetadataImage) -> OffsetDeleteRequestTopic:
+    return OffsetDeleteRequestTopic(
+        topic.name,
+        [
+            OffsetDeleteRequestPartition(p.partition_index)
+            for p in topic.partitions
+            if image.partition(topic.name, p.partition_index) is not None
+        ],
+    )
