@@ -1,0 +1,32 @@
+"""One heartbeat on its way through the coordinator: who asks, when, under which limits, and what the member will be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from millstream.coordinator.group.streams.config import StreamsGroupSettings
+from millstream.coordinator.group.streams.member import JOIN_EPOCH
+from millstream.coordinator.group.streams.topology_problem import StatusCode
+from millstream.coordinator.group.turn import Turn
+from millstream.coordinator.result import CoordinatorContext
+from millstream.protocol.generated.streams_group_heartbeat import (
+    Status,
+    StreamsGroupHeartbeatRequest,
+)
+
+
+@dataclass(slots=True)
+class Beat:
+    request: StreamsGroupHeartbeatRequest
+    context: CoordinatorContext
+    turn: Turn
+    settings: StreamsGroupSettings
+    statuses: list[Status] = field(default_factory=list)
+
+    @property
+    def is_join(self) -> bool:
+        return self.request.member_epoch == JOIN_EPOCH
+
+    def tell(self, code: StatusCode, detail: str) -> None:
+        """Not an error: the member is served, and learns what is in its way."""
+        self.statuses.append(Status(code, detail))
