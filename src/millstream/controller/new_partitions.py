@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from millstream.controller.placement import UsableBroker, place_replicas
 from millstream.errors import InvalidReplicaAssignment, InvalidReplicationFactor
+from millstream.metadata.directory_ids import MIGRATING_DIRECTORY, UNASSIGNED_DIRECTORY
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId, Uuid
 from millstream.protocol.generated.metadata_records import PartitionRecord
 from millstream.runtime.random import Random
-
-UNASSIGNED_DIRECTORY: Final = Uuid(bytes(15) + b"\x01")
-"""The broker chooses among its directories and tells the controller (KIP-858)."""
-MIGRATING_DIRECTORY: Final = Uuid(bytes(16))
-"""The broker has not told of any directory."""
 
 
 def placed_partitions(
