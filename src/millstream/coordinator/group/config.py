@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.share.config import ShareGroupConfig
+from millstream.coordinator.group.streams.config import StreamsGroupConfig
 
 _MINUTE_MS = 60_000
 
@@ -57,4 +58,5 @@ class GroupCoordinatorConfig:
     offsets_retention_ms: int = 7 * 24 * 60 * _MINUTE_MS
     offsets_retention_check_interval_ms: int = 10 * _MINUTE_MS
     consumer: ConsumerGroupConfig = field(default_factory=ConsumerGroupConfig)
+    streams: StreamsGroupConfig = field(default_factory=StreamsGroupConfig)
     share: ShareGroupConfig = field(default_factory=ShareGroupConfig)

@@ -36,6 +36,9 @@ from millstream.coordinator.group.share import replay as share_replay
 from millstream.coordinator.group.share import requests as share_requests
 from millstream.coordinator.group.share.share_group import ShareGroup
 from millstream.coordinator.group.state import GroupState
+from millstream.coordinator.group.streams import replay as streams_replay
+from millstream.coordinator.group.streams.coordinator import StreamsGroupCoordinator
+from millstream.coordinator.group.streams.describe import describe_group as describe_streams_group
 from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, TimerKey
@@ -77,6 +80,11 @@ from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGro
 from millstream.protocol.generated.offset_commit import OffsetCommitRequest
 from millstream.protocol.generated.offset_delete import OffsetDeleteRequest
 from millstream.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from millstream.protocol.generated.streams_group_describe import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
+from millstream.protocol.generated.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from millstream.protocol.generated.sync_group import SyncGroupRequest
 from millstream.runtime import Instant, Random
 
@@ -92,6 +100,7 @@ class GroupShard:
         self._random = random
         self._groups = Groups()
         self._offsets = OffsetStore()
+        self._streams = StreamsGroupCoordinator(self._groups, config.streams)
         self._is_loaded = False
         self._image = MetadataImage()
         self._topics_version = 0
@@ -251,6 +260,26 @@ class GroupShard:
         turn.result.reply(context.token, DeleteGroupsResponse(results=results))
         return turn.result
 
+    # Streams groups
+
+    def handle_streams_group_heartbeat(
+        self, request: StreamsGroupHeartbeatRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        """Replies with a StreamsHeartbeat. `streams.request_check` has seen the request before."""
+        turn = self._turn(now)
+        self._streams.handle_heartbeat(request, context, turn)
+        return turn.result
+
+    def handle_streams_group_describe(
+        self, request: StreamsGroupDescribeRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        turn = self._turn(now)
+        described = [
+            describe_streams_group(self._groups, group_id) for group_id in request.group_ids
+        ]
+        turn.result.reply(context.token, StreamsGroupDescribeResponse(groups=described))
+        return turn.result
+
     # What the runtime asks for
 
     def handle_loaded(self, now: Instant) -> CoordinatorResult:
@@ -265,6 +294,7 @@ class GroupShard:
         for consumers in self._groups.of_kind(ConsumerGroup):
             removal.resume(consumers, turn)
         share_requests.begin_sessions(self._groups, turn)
+        self._streams.resume(turn)
         self._start_expiry_timer(turn, self._config.offsets_retention_check_interval_ms)
         return turn.result
 
@@ -284,7 +314,7 @@ class GroupShard:
             case ShareGroup() as group:
                 share_removal.expire(group, key, turn)
             case _:
-                pass  # the group is gone, or has become one of another kind that does not run this timer
+                self._streams.expire(key, turn)
         return turn.result
 
     def handle_append_failed(
@@ -339,7 +369,7 @@ class GroupShard:
             ) as key, _:
                 share_replay.replay(self._groups, key, record)
             case _:
-                pass
+                streams_replay.replay(self._groups, record)
 
     def replay_end_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
         self._offsets.end_transaction(producer_id, committed=committed)

@@ -1,0 +1,133 @@
+"""How members leave a streams group, and what is left of a group that nobody is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.group.streams.group import StreamsGroupState
+from millstream.errors import GroupIdNotFound, NonEmptyGroup, UnknownMemberId
+from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from millstream.testing.sim_streams_group import (
+    GROUP,
+    REBALANCE_TIMEOUT_MS,
+    SimStreamsGroup,
+    Tasks,
+    given,
+    task_ids,
+)
+
+BuildGroup = Callable[..., SimStreamsGroup]
+SESSION_TIMEOUT_MS = 45_000
+
+
+def delete(group: SimStreamsGroup) -> int:
+    request = DeleteGroupsRequest(groups_names=[GROUP])
+    token = group.coordinator.send(GroupShard.handle_delete_groups, request, version=2)
+    response = group.coordinator.outcomes[token]
+    assert isinstance(response, DeleteGroupsResponse)
+    return response.results[0].error_code
+
+
+def test_tasks_of_a_member_that_leaves_go_to_the_others(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.join("b")
+    group.settle()
+    assert group.leave("a").member_epoch == -1
+    assert given(group.heartbeat("b")) == Tasks("0_0 0_1 0_2 0_3")
+
+
+def test_leaving_what_one_is_not_in_is_refused(group: SimStreamsGroup) -> None:
+    group.join("a")
+    with pytest.raises(UnknownMemberId):
+        group.leave("b")
+    with pytest.raises(GroupIdNotFound):
+        group.leave("a", group_id="nothing")
+
+
+def test_a_member_that_is_not_heard_of_is_removed(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.coordinator.pass_time(SESSION_TIMEOUT_MS - 1)
+    assert group.state.state is StreamsGroupState.STABLE
+    group.coordinator.pass_time(1)
+    assert group.state.state is StreamsGroupState.EMPTY
+
+
+def test_every_heartbeat_gives_a_whole_session(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.coordinator.pass_time(SESSION_TIMEOUT_MS - 1)
+    group.heartbeat("a")
+    group.coordinator.pass_time(SESSION_TIMEOUT_MS - 1)
+    assert group.state.state is StreamsGroupState.STABLE
+
+
+def test_a_member_that_does_not_give_tasks_back_in_time_is_removed(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.join("b")
+    group.heartbeat("a")
+    group.coordinator.pass_time(REBALANCE_TIMEOUT_MS)
+    assert list(group.state.members) == ["b"]
+    assert given(group.heartbeat("b")) == Tasks("0_0 0_1 0_2 0_3")
+
+
+def test_a_member_that_has_given_its_tasks_back_is_left_alone(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.join("b")
+    group.settle()
+    group.coordinator.pass_time(REBALANCE_TIMEOUT_MS)
+    assert list(group.state.members) == ["a", "b"]
+
+
+def test_sessions_and_revocations_go_on_after_a_restart(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.join("b")
+    group.heartbeat("a")
+    restarted = group.coordinator.restarted()
+    restarted.pass_time(REBALANCE_TIMEOUT_MS)
+    groups = restarted.shard.groups
+    (left,) = (group for group in groups if group.group_id == GROUP)
+    assert left.state_name == "Assigning"
+    restarted.pass_time(SESSION_TIMEOUT_MS - REBALANCE_TIMEOUT_MS)
+    assert left.state_name == "Empty"
+
+
+def test_a_group_with_members_is_not_deleted(group: SimStreamsGroup) -> None:
+    group.join("a")
+    assert delete(group) == NonEmptyGroup.code
+
+
+def test_an_empty_group_is_deleted_for_good(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.leave("a")
+    assert delete(group) == 0
+    with pytest.raises(GroupIdNotFound):
+        _ = group.state
+    assert list(group.coordinator.restarted().shard.groups) == []
+
+
+def test_a_deleted_group_can_be_joined_again(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.leave("a")
+    delete(group)
+    assert given(group.join("b")) == Tasks("0_0 0_1 0_2 0_3")
+
+
+def test_a_join_that_could_not_be_stored_leaves_nothing_behind(group: SimStreamsGroup) -> None:
+    group.coordinator.next_append_error = UnknownMemberId()
+    with pytest.raises(UnknownMemberId):
+        group.join("a")
+    assert list(group.coordinator.shard.groups) == []
+    assert given(group.join("a")) == Tasks("0_0 0_1 0_2 0_3")
+
+
+def test_a_step_that_could_not_be_stored_is_taken_again(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.join("b")
+    group.coordinator.next_append_error = UnknownMemberId()
+    with pytest.raises(UnknownMemberId):
+        group.heartbeat("a")
+    assert group.heartbeat("a", active_tasks=task_ids("0_0 0_1 0_2 0_3")).member_epoch == 2
+    group.settle()
+    assert [group.members[m].held for m in "ab"] == [Tasks("0_0 0_1"), Tasks("0_2 0_3")]
