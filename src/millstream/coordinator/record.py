@@ -5,7 +5,7 @@ Owns the pairing of key and value messages. Does not know which message types th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from millstream.model import NO_PRODUCER_ID, ProducerId
@@ -30,3 +30,7 @@ class CoordinatorRecord:
     value_version: int = 0
     producer_id: ProducerId = NO_PRODUCER_ID
     producer_epoch: int = -1
+
+    def in_transaction(self, producer_id: ProducerId, producer_epoch: int) -> CoordinatorRecord:
+        """The same record, as part of that producer's open transaction."""
+        return replace(self, producer_id=producer_id, producer_epoch=producer_epoch)

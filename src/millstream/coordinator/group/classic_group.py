@@ -160,11 +160,13 @@ class ClassicGroup:
             return  # an administrator, or a consumer that assigns itself
         names_a_member = bool(committer.member_id) or committer.group_instance_id is not None
         if generation < 0 and not names_a_member:
+            if committer.is_transactional:
+                return  # a producer that does not say for whom it commits (before KIP-447)
             raise UnknownMemberId(f"group {self.group_id} has members: only they may commit")
         self.member(committer.member_id, committer.group_instance_id)
         if generation != self.generation:
             raise IllegalGeneration
-        if self.state is GroupState.COMPLETING_REBALANCE:
+        if self.state is GroupState.COMPLETING_REBALANCE and not committer.is_transactional:
             raise RebalanceInProgress  # its partitions are somebody else's by now; it has not been told yet
 
     def check_may_fetch_offsets(self, member_id: str | None, member_epoch: int) -> None:

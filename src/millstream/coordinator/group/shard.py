@@ -21,6 +21,7 @@ from millstream.coordinator.group import (
     rebalance,
     session,
     sync,
+    transactional_offsets,
 )
 from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.config import GroupCoordinatorConfig
@@ -86,6 +87,7 @@ from millstream.protocol.generated.streams_group_describe import (
 )
 from millstream.protocol.generated.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from millstream.protocol.generated.sync_group import SyncGroupRequest
+from millstream.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
 from millstream.runtime import Instant, Random
 
 _EXPIRY_PAUSE_MS: Final = 100
@@ -181,6 +183,14 @@ class GroupShard:
     ) -> CoordinatorResult:
         turn = self._turn(now)
         offset_commit.commit_offsets(self._groups, request, context, turn)
+        return turn.result
+
+    def handle_txn_offset_commit(
+        self, request: TxnOffsetCommitRequest, context: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        """The caller has made sure that the transaction is open and knows of this partition."""
+        turn = self._turn(now)
+        transactional_offsets.commit_transactional_offsets(self._groups, request, context, turn)
         return turn.result
 
     def handle_offset_fetch(

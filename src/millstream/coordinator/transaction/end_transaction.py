@@ -1,0 +1,159 @@
+"""EndTxn: commit or abort. The decision is one record; markers follow once it is in the log, and then the completion.
+
+Two sets of rules. Clients up to version 4 keep their epoch, so a late EndTxn of theirs cannot be told from one of the next
+transaction: they get what Kafka gives them. From version 5 on (KIP-890) every end raises the epoch: an EndTxn at the epoch
+before the present one is a retry of the end that raised it, and nothing else. So it may be answered again, and can never
+touch another transaction.
+"""
+
+from __future__ import annotations
+
+from millstream.coordinator.result import Token
+from millstream.coordinator.transaction.state import TransactionState
+from millstream.coordinator.transaction.transaction import EPOCH_MAX, NO_EPOCH, Transaction
+from millstream.coordinator.transaction.transaction_version import TransactionVersion
+from millstream.coordinator.transaction.transactions import Transactions
+from millstream.coordinator.transaction.turn import Turn
+from millstream.errors import (
+    ConcurrentTransactions,
+    InvalidProducerIdMapping,
+    InvalidRequest,
+    InvalidTxnState,
+    ProducerFenced,
+)
+from millstream.model import NO_PRODUCER_ID
+from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
+
+
+def end_transaction(
+    transactions: Transactions,
+    request: EndTxnRequest,
+    client_version: TransactionVersion,
+    token: Token,
+    turn: Turn,
+) -> None:
+    """Raises InvalidRequest, InvalidProducerIdMapping, ProducerFenced, ConcurrentTransactions, InvalidTxnState."""
+    if not request.transactional_id:
+        raise InvalidRequest("a transactional id must not be empty")
+    known = transactions.get(request.transactional_id)
+    if client_version.raises_epoch:
+        is_done = _check_raising(known, request)
+    else:
+        is_done = _check_keeping(known, request)
+    if is_done:
+        turn.result.reply(token, _response(known, client_version))
+        return
+    state = TransactionState.PREPARE_COMMIT if request.committed else TransactionState.PREPARE_ABORT
+    prepared = _prepare(transactions, known, state, client_version, turn)
+    turn.result.reply(token, _response(prepared.completed(turn.now.wall_ms), client_version))
+
+
+def abort_for_good(transactions: Transactions, known: Transaction, turn: Turn) -> None:
+    """The coordinator ends an open transaction itself: it timed out, or somebody else takes its id. Its producer is fenced."""
+    if not turn.level.raises_epoch:
+        known = known.fenced()
+        transactions.remember_last_epoch(known.transactional_id, NO_EPOCH)
+    _prepare(transactions, known, TransactionState.PREPARE_ABORT, turn.level, turn)
+
+
+def _prepare(
+    transactions: Transactions,
+    known: Transaction,
+    state: TransactionState,
+    version: TransactionVersion,
+    turn: Turn,
+) -> Transaction:
+    next_producer_id = NO_PRODUCER_ID
+    if version.raises_epoch:
+        if known.is_epoch_exhausted:
+            next_producer_id = turn.take_producer_id()
+        transactions.remember_last_epoch(known.transactional_id, known.producer_epoch)
+    prepared = known.prepared(
+        state,
+        version if version.raises_epoch else TransactionVersion.TV_0,
+        next_producer_id,
+        turn.now.wall_ms,
+    )
+    turn.write(prepared)
+    return prepared
+
+
+def _check_keeping(known: Transaction, request: EndTxnRequest) -> bool:
+    """Up to version 4. True when the transaction has ended as asked already."""
+    _check_producer_id(known, request)
+    if request.producer_epoch != known.producer_epoch:
+        raise _fenced(known, request)
+    _check_not_prepared(known)
+    if known.state is TransactionState.ONGOING:
+        return False
+    if known.state.is_complete and known.is_commit == request.committed:
+        return True
+    raise _wrong_state(known, request)
+
+
+def _check_raising(known: Transaction, request: EndTxnRequest) -> bool:
+    """From version 5 on. True for a retry of the end that raised the epoch.
+
+    What is being completed is told first: a producer that has seen its commit answered may abort at once, at the new epoch.
+    """
+    _check_not_prepared(known)
+    missed_rotation = (
+        known.previous_producer_id == request.producer_id
+        and request.producer_epoch == EPOCH_MAX - 1
+        and known.producer_epoch == 0
+    )
+    missed_answer = known.producer_epoch == request.producer_epoch + 1
+    if not missed_rotation:
+        _check_producer_id(known, request)
+    is_retry = known.state.is_complete and (missed_rotation or missed_answer)
+    if not is_retry and request.producer_epoch != known.producer_epoch:
+        raise _fenced(known, request)
+    if known.state is TransactionState.ONGOING:
+        return False
+    if is_retry:
+        return _check_retry(known, request)
+    if request.committed:
+        raise _wrong_state(known, request)
+    return False  # an abort of nothing: it only raises the epoch
+
+
+def _check_retry(known: Transaction, request: EndTxnRequest) -> bool:
+    if known.is_commit == request.committed:
+        return True
+    if request.committed:
+        # It asks to commit what was aborted: not by itself, so by the coordinator, when its time was up (KAFKA-20785).
+        raise _fenced(known, request)
+    raise _wrong_state(known, request)
+
+
+def _check_producer_id(known: Transaction, request: EndTxnRequest) -> None:
+    if request.producer_id != known.producer_id:
+        raise InvalidProducerIdMapping(
+            f"transactional id {known.transactional_id} belongs to producer {known.producer_id}, not {request.producer_id}"
+        )
+
+
+def _check_not_prepared(known: Transaction) -> None:
+    if known.state.is_prepared:
+        raise ConcurrentTransactions(
+            f"the transaction of {known.transactional_id} is being completed"
+        )
+
+
+def _fenced(known: Transaction, request: EndTxnRequest) -> ProducerFenced:
+    return ProducerFenced(
+        f"{known.transactional_id} is at epoch {known.producer_epoch}, the request says {request.producer_epoch}"
+    )
+
+
+def _wrong_state(known: Transaction, request: EndTxnRequest) -> InvalidTxnState:
+    asked = "committed" if request.committed else "aborted"
+    return InvalidTxnState(
+        f"{known.transactional_id} is in state {known.state.label}: there is nothing to be {asked}"
+    )
+
+
+def _response(known: Transaction, client_version: TransactionVersion) -> EndTxnResponse:
+    if not client_version.raises_epoch:
+        return EndTxnResponse()
+    return EndTxnResponse(producer_id=known.producer_id, producer_epoch=known.producer_epoch)

@@ -1,0 +1,117 @@
+"""InitProducerId for a transactional id: who may write under it from now on (KIP-98, KIP-360).
+
+Every call raises the epoch, which fences whoever wrote before. A transaction that is open is aborted first, under an epoch
+of its own, and the caller asks again. A producer that names the id and epoch it has is only let in if they are the newest.
+"""
+
+from __future__ import annotations
+
+from millstream.coordinator.result import Token
+from millstream.coordinator.transaction.end_transaction import abort_for_good
+from millstream.coordinator.transaction.state import TransactionState
+from millstream.coordinator.transaction.transaction import (
+    NO_EPOCH,
+    Transaction,
+    is_epoch_exhausted,
+)
+from millstream.coordinator.transaction.transactions import Transactions
+from millstream.coordinator.transaction.turn import Turn
+from millstream.errors import (
+    ConcurrentTransactions,
+    InvalidRequest,
+    InvalidTransactionTimeout,
+    ProducerFenced,
+)
+from millstream.model import NO_PRODUCER_ID, ProducerId
+from millstream.protocol.generated.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+
+
+def init_producer_id(
+    transactions: Transactions, request: InitProducerIdRequest, token: Token, turn: Turn
+) -> None:
+    """Raises InvalidRequest, InvalidTransactionTimeout, ProducerFenced, ConcurrentTransactions, CoordinatorLoadInProgress."""
+    if not request.transactional_id:
+        raise InvalidRequest(
+            "a transactional id must not be empty; leave it out for an idempotent producer"
+        )
+    longest_ms = turn.config.transaction_max_timeout_ms
+    if not 0 < request.transaction_timeout_ms <= longest_ms:
+        raise InvalidTransactionTimeout(
+            f"a transaction timeout of {request.transaction_timeout_ms} ms is not between 1 and "
+            f"transaction.max.timeout.ms={longest_ms}"
+        )
+    known = transactions.find(request.transactional_id)
+    if known is None:
+        known = _unknown_so_far(request.transactional_id, turn)
+    elif known.state.is_prepared:
+        raise ConcurrentTransactions(
+            f"the previous transaction of {known.transactional_id} is still being completed"
+        )
+    _check_is_newest(known, request)
+    if known.state is TransactionState.ONGOING:
+        abort_for_good(transactions, known, turn)
+        turn.result.fail(
+            token,
+            ConcurrentTransactions(
+                f"the open transaction of {known.transactional_id} is being aborted"
+            ),
+        )
+        return
+    let_in = _let_in(transactions, known, request, turn)
+    turn.write(let_in)
+    turn.result.reply(
+        token,
+        InitProducerIdResponse(
+            producer_id=let_in.producer_id, producer_epoch=let_in.producer_epoch
+        ),
+    )
+
+
+def _unknown_so_far(transactional_id: str, turn: Turn) -> Transaction:
+    return Transaction(transactional_id, turn.take_producer_id(), NO_EPOCH, timeout_ms=0)
+
+
+def _names_itself(request: InitProducerIdRequest) -> bool:
+    return request.producer_id != NO_PRODUCER_ID
+
+
+def _check_is_newest(known: Transaction, request: InitProducerIdRequest) -> None:
+    """A producer may still use the id before the last rotation, if it had used up that one's epochs."""
+    if not _names_itself(request) or known.producer_epoch == NO_EPOCH:
+        return
+    missed_rotation = request.producer_id == known.previous_producer_id and is_epoch_exhausted(
+        request.producer_epoch
+    )
+    if request.producer_id != known.producer_id and not missed_rotation:
+        raise ProducerFenced(
+            f"transactional id {known.transactional_id} belongs to producer {known.producer_id}, not {request.producer_id}"
+        )
+
+
+def _let_in(
+    transactions: Transactions, known: Transaction, request: InitProducerIdRequest, turn: Turn
+) -> Transaction:
+    """The id under its next epoch; under the present one when the request is a retry."""
+    producer_id, epoch = known.producer_id, known.producer_epoch
+    last_epoch = transactions.last_epoch(known.transactional_id)
+    if known.is_epoch_exhausted and (
+        not _names_itself(request) or request.producer_epoch == known.producer_epoch
+    ):
+        last_epoch = epoch if _names_itself(request) else NO_EPOCH
+        producer_id, epoch = turn.take_producer_id(), 0
+    elif not _names_itself(request) or epoch == NO_EPOCH:
+        last_epoch, epoch = NO_EPOCH, epoch + 1
+    elif request.producer_epoch == epoch:
+        last_epoch, epoch = epoch, epoch + 1
+    elif request.producer_epoch != last_epoch:
+        raise ProducerFenced(
+            f"epoch {request.producer_epoch} of transactional id {known.transactional_id} is not the newest, "
+            f"which is {epoch}"
+        )
+    transactions.remember_last_epoch(known.transactional_id, last_epoch)
+    return known.reinitialized(
+        ProducerId(producer_id), epoch, request.transaction_timeout_ms, turn.now.wall_ms
+    )

@@ -1,0 +1,46 @@
+"""The transactional ids of one shard. Hard state: only the replay of records changes it, but for what `recall` tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millstream.coordinator.transaction.transaction import NO_EPOCH, Transaction
+from millstream.errors import InvalidProducerIdMapping
+
+
+class Transactions:
+    def __init__(self) -> None:
+        self._by_id: dict[str, Transaction] = {}
+        self._last_epochs: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator[Transaction]:
+        return iter(self._by_id.values())
+
+    def find(self, transactional_id: str) -> Transaction | None:
+        return self._by_id.get(transactional_id)
+
+    def get(self, transactional_id: str) -> Transaction:
+        """Raises InvalidProducerIdMapping."""
+        found = self._by_id.get(transactional_id)
+        if found is None:
+            raise InvalidProducerIdMapping(
+                f"transactional id {transactional_id} has no producer id: send InitProducerId first"
+            )
+        return found
+
+    def put(self, transaction: Transaction) -> None:
+        self._by_id[transaction.transactional_id] = transaction
+
+    def remove(self, transactional_id: str) -> None:
+        self._by_id.pop(transactional_id, None)
+        self._last_epochs.pop(transactional_id, None)
+
+    # Soft state: not in the log, so a coordinator that takes over does not know it
+
+    def last_epoch(self, transactional_id: str) -> int:
+        """The epoch whose producer asked for the present one (KIP-360): its request may come twice. -1: none."""
+        return self._last_epochs.get(transactional_id, NO_EPOCH)
+
+    def remember_last_epoch(self, transactional_id: str, epoch: int) -> None:
+        """May run ahead of a record that is then not written: the last epoch is then also the present one, which does no harm."""
+        self._last_epochs[transactional_id] = epoch
