@@ -11,7 +11,6 @@ _STREAMS = "streams groups (KIP-1071): not built yet"
 _SECURITY = "authentication and authorization: not built yet"
 _QUOTAS = "quotas: not built yet"
 _QUORUM = "more than one node: not built yet"
-_TELEMETRY = "client telemetry: announced by Kafka only where a metrics reporter takes it, and there is none here"
 
 SKIPPED: dict[ApiKey, str] = {
     ApiKey.ADD_PARTITIONS_TO_TXN: _TRANSACTIONS,
@@ -58,8 +57,6 @@ SKIPPED: dict[ApiKey, str] = {
     ApiKey.ADD_RAFT_VOTER: _QUORUM,
     ApiKey.REMOVE_RAFT_VOTER: _QUORUM,
     ApiKey.UPDATE_RAFT_VOTER: _QUORUM,
-    ApiKey.GET_TELEMETRY_SUBSCRIPTIONS: _TELEMETRY,
-    ApiKey.PUSH_TELEMETRY: _TELEMETRY,
     ApiKey.SHARE_GROUP_HEARTBEAT: _SHARE,
     ApiKey.SHARE_GROUP_DESCRIBE: _SHARE,
     ApiKey.SHARE_FETCH: _SHARE,

@@ -6,18 +6,20 @@ fenced -> (first heartbeat that has seen its own registration) -> unfenced -> ..
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Final
 
 from millstream.broker.config import BrokerConfig
 from millstream.broker.controller_runner import ControllerRunner
-from millstream.broker.features import TOLERATED_FEATURES
+from millstream.broker.features import SUPPORTED_FEATURES
 from millstream.broker.listeners import Listener
 from millstream.broker.node import NodeIdentity
 from millstream.controller.bootstrap import ControllerStart
 from millstream.controller.controller import Controller
 from millstream.errors import RetriableError
 from millstream.metadata.broker_registration import SecurityProtocol
+from millstream.model import Uuid
 from millstream.protocol.generated import broker_registration as registration
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.runtime import Clock
@@ -40,8 +42,14 @@ class BrokerSession:
         self._config = config
         self._clock = clock
         self.broker_epoch = -1
+        self._offline_directory_ids: tuple[Uuid, ...] = ()
 
-    async def register(self, advertised: Sequence[Listener], previous_broker_epoch: int) -> None:
+    async def register(
+        self,
+        advertised: Sequence[Listener],
+        previous_broker_epoch: int,
+        directory_ids: Sequence[Uuid],
+    ) -> None:
         """Registers and is unfenced: from then on this broker leads what it may lead. Raises what the controller refuses with."""
         await self._register_controller()
         request = registration.BrokerRegistrationRequest(
@@ -63,10 +71,10 @@ class BrokerSession:
                     min_supported_version=levels.lowest,
                     max_supported_version=levels.highest,
                 )
-                for name, levels in TOLERATED_FEATURES.items()
+                for name, levels in SUPPORTED_FEATURES.items()
             ],
             rack=self._config.broker_rack,
-            log_dirs=[self._identity.directory_id],
+            log_dirs=list(directory_ids),
             previous_broker_epoch=previous_broker_epoch,
         )
         response = await self._controller.submit(Controller.handle_broker_registration, request)
@@ -81,6 +89,13 @@ class BrokerSession:
                 await self._heartbeat()
             except RetriableError:
                 continue  # the next heartbeat tries again; the session is longer than several
+
+    async def report_offline(self, directory_ids: Sequence[Uuid]) -> None:
+        """Data directories of this incarnation that failed: the controller takes their leaderships away."""
+        self._offline_directory_ids = tuple(directory_ids)
+        if self.broker_epoch >= 0:
+            with contextlib.suppress(RetriableError):  # the next heartbeat tells it again
+                await self._heartbeat()
 
     async def fence_expired(self) -> None:
         """As controller: fences brokers that are not heard of, at the time each one's session ends."""
@@ -115,6 +130,7 @@ class BrokerSession:
             current_metadata_offset=self._controller.image.offset,
             want_fence=False,
             want_shut_down=want_shut_down,
+            offline_log_dirs=list(self._offline_directory_ids),
         )
         response = await self._controller.submit(Controller.handle_broker_heartbeat, request)
         return response.should_shut_down
@@ -123,6 +139,6 @@ class BrokerSession:
         start = ControllerStart(
             controller_id=self._identity.node_id,
             incarnation_id=self._identity.incarnation_id,
-            features=TOLERATED_FEATURES,
+            features=SUPPORTED_FEATURES,
         )
         await self._controller.submit(Controller.handle_controller_registration, start)

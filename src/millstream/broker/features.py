@@ -1,4 +1,4 @@
-"""The feature levels this broker can work at. Only what is served is supported, so that clients do not count on more."""
+"""The feature levels this broker can work at: what it registers with and what ApiVersions announces."""
 
 from __future__ import annotations
 
@@ -13,13 +13,6 @@ SUPPORTED_FEATURES: Final[Mapping[str, FeatureRange]] = MappingProxyType(
     {
         KRAFT_VERSION: FeatureRange(0, 1),
         "metadata.version": FeatureRange(30, 30),  # 4.3-IV0: the controller writes its records only
-    }
-)
-"""What ApiVersions announces."""
-
-TOLERATED_FEATURES: Final[Mapping[str, FeatureRange]] = MappingProxyType(
-    {
-        **SUPPORTED_FEATURES,
         "eligible.leader.replicas.version": FeatureRange(0, 1),
         "group.version": FeatureRange(0, 1),
         "share.version": FeatureRange(0, 1),
@@ -27,5 +20,4 @@ TOLERATED_FEATURES: Final[Mapping[str, FeatureRange]] = MappingProxyType(
         "transaction.version": FeatureRange(0, 2),
     }
 )
-"""What a metadata log may have finalized without keeping this node out: a data directory of Kafka 4.3 has all of these at
-their highest. What they stand for is not served, so clients are not told of them."""
+"""Kafka 4.3's, but for older levels of metadata.version."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
     from millstream.broker.api_spec import ApiSpec
+    from millstream.broker.client_telemetry import ClientTelemetry
     from millstream.broker.config import BrokerConfig
     from millstream.broker.fetch_sessions import FetchSessions
     from millstream.broker.group_coordination import GroupCoordination
@@ -111,3 +112,4 @@ class Node:
     fetch_sessions: FetchSessions
     authorizer: Authorizer
     quotas: Quotas
+    client_telemetry: ClientTelemetry

@@ -5,16 +5,21 @@ log directory -> metadata log -> quorum -> controller -> image -> partitions -> 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from millstream.broker.background import BackgroundWork
 from millstream.broker.broker_session import BrokerSession
+from millstream.broker.client_telemetry import ClientTelemetry
 from millstream.broker.config import BrokerConfig
 from millstream.broker.config_strangers import stranger_update_mode
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.broker.controller_runner import ControllerRunner
 from millstream.broker.coordinator_partition import CoordinatorServices
 from millstream.broker.data_directory import random_uuid
+from millstream.broker.directory_assignments import DirectoryAssignments
+from millstream.broker.directory_failures import DirectoryFailures
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.dynamic_config import DynamicConfig, check_broker_change
 from millstream.broker.fetch_sessions import FetchSessions
@@ -30,10 +35,11 @@ from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.registry import HANDLERS
-from millstream.controller.settings import ControllerSettings
-from millstream.log.log_directory import LogDirectory
+from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
+from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
 from millstream.metadata.config_key import ConfigValue
+from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
@@ -54,7 +60,7 @@ class NodeParts:
     def __init__(
         self,
         config: BrokerConfig,
-        directory: LogDirectory,
+        directories: LogDirectories,
         environment: LogEnvironment,
         clock: Clock,
         *,
@@ -63,15 +69,15 @@ class NodeParts:
     ) -> None:
         """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
         self._config = config
-        self._directory = directory
+        self._directories = directories
         self._environment = environment
         self._clock = clock
         self._tasks = tasks
         self._pool = pool
         self._identity = NodeIdentity(
             node_id=BrokerId(config.node_id),
-            cluster_id=directory.meta.cluster_id,
-            directory_id=directory.meta.directory_id,
+            cluster_id=directories.metadata.meta.cluster_id,
+            directory_id=directories.metadata.meta.directory_id,
             incarnation_id=random_uuid(environment.random),
         )
         self._controller = self._new_controller()
@@ -79,18 +85,22 @@ class NodeParts:
         self._controller.attach(self._driver)
         self._session = BrokerSession(self._controller, self._identity, config, clock)
         self._purgatory = Purgatory(clock)
+        self._assignments = DirectoryAssignments(
+            self._controller, self._session, self._identity.node_id
+        )
         self._partitions = HostedPartitions(
-            directory,
-            environment,
+            directories,
             node_id=self._identity.node_id,
             static_settings=config.settings,
             clock=clock,
             on_progress=self._purgatory.wake,
+            on_placed=self._assignments.placed,
         )
+        self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock)
-        self._background = BackgroundWork(directory, self._partitions, self._flusher, pool, clock)
+        self._background = BackgroundWork(directories, self._partitions, self._flusher, pool, clock)
         self._cleaner = LogCleaner(
-            self._partitions, lambda _log: directory, pool, clock, self._cleaner_settings
+            self._partitions, directories.of, pool, clock, self._cleaner_settings
         )
         self.node = self._new_node()
         self.dynamic_config = DynamicConfig(config)
@@ -98,17 +108,24 @@ class NodeParts:
 
     async def start(self, advertised: Sequence[Listener]) -> None:
         """Returns when this broker leads its partitions and requests may be answered."""
+        self._failures.watch()
         self._driver.start()
         self._driver.flush()
         self.dynamic_config.apply(self._controller.image)
+        self.node.client_telemetry.follow(self._controller.image)
         self._partitions.load(self._controller.image)
         self._controller.subscribe(self._apply)
         self._tasks.start(self._driver.run(), "metadata log")
         self._tasks.start(self._purgatory.run(), "purgatory")
-        await self._session.register(advertised, self._directory.previous_broker_epoch)
+        await self._session.register(
+            advertised,
+            self._directories.metadata.previous_broker_epoch,
+            [directory.meta.directory_id for directory in self._directories],
+        )
         self.node.producer_ids.registered(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
         self._tasks.start(self._session.fence_expired(), "broker sessions")
+        self._tasks.start(self._assignments.run(), "directories of replicas")
         self._background.start(self._config, self._tasks)
         if self._setting("log.cleaner.enable"):
             self._tasks.start(self._cleaner.run(), "log cleaner")
@@ -120,12 +137,15 @@ class NodeParts:
         self._purgatory.close()
         return left
 
-    def close(self) -> None:
-        """After all tasks have ended: logs closed, checkpoints written, the directory marked as cleanly shut down."""
+    async def close(self) -> None:
+        """After all tasks have ended: logs closed, checkpoints written, the directories marked as cleanly shut down."""
         self._driver.resign()
-        self._directory.close(
-            self._background.high_watermarks(), self._session.broker_epoch, self._clock.now()
-        )
+        now, high_watermarks = self._clock.now(), self._background.high_watermarks()
+        for directory in self._directories:
+            closing = (partial(directory.close_log, log, now) for log in directory)
+            await asyncio.gather(*map(self._pool.run, closing))
+            epoch = self._session.broker_epoch
+            await self._pool.run(partial(directory.close, high_watermarks, epoch, now))
 
     def _setting(self, name: str) -> ConfigValue:
         """What counts now for a broker setting, dynamic ones included."""
@@ -140,19 +160,24 @@ class NodeParts:
         """The order matters: a coordinator looks for partitions that must have followed the image before it."""
         if published.delta.changed_configs:
             self.dynamic_config.apply(published.image)
+        if any(
+            r.type is ConfigResourceType.CLIENT_METRICS for r in published.delta.changed_configs
+        ):
+            self.node.client_telemetry.follow(published.image)
         self._partitions.apply(published)
         self.node.group_coordinator.apply(published.image)
 
     def _use(self, config: BrokerConfig) -> None:
         """Settings were changed while the node runs."""
         self.node.config = config
-        self._environment.producer_id_expiration_ms = config.producer_id_expiration_ms
+        self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
 
     def _new_controller(self) -> ControllerRunner:
         config = self._config
         settings = ControllerSettings(
             cluster_id=self._identity.cluster_id,
             node_id=self._identity.node_id,
+            bootstrap_features=KAFKA_4_3_FEATURES,
             num_partitions=config.num_partitions,
             default_replication_factor=config.default_replication_factor,
             delete_topic_enable=config.delete_topic_enable,
@@ -175,7 +200,9 @@ class NodeParts:
             segment_ms=config.metadata_log_segment_ms,
             retention_ms=-1,
         )
-        log = MetadataLog.open(self._directory, self._environment.file_system, log_config, now)
+        log = MetadataLog.open(
+            self._directories.metadata, self._environment.file_system, log_config, now
+        )
         local = ReplicaKey(self._identity.node_id, self._identity.directory_id)
         replica = RaftReplica(
             RaftIdentity(local, VoterSet([Voter(local)])),
@@ -203,6 +230,7 @@ class NodeParts:
         return Node(
             apis=tuple(handler.api for handler in HANDLERS.values()),
             identity=self._identity,
+            client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),
             config=config,
             clock=self._clock,
             random=self._environment.random,

@@ -23,6 +23,7 @@ from millstream.broker.handlers import (
     describe_topic_partitions,
     fetch,
     find_coordinator,
+    get_telemetry_subscriptions,
     heartbeat,
     incremental_alter_configs,
     init_producer_id,
@@ -37,6 +38,7 @@ from millstream.broker.handlers import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    push_telemetry,
     sync_group,
 )
 from millstream.broker.request_context import RequestContext
@@ -60,6 +62,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     describe_topic_partitions,
     fetch,
     find_coordinator,
+    get_telemetry_subscriptions,
     heartbeat,
     incremental_alter_configs,
     init_producer_id,
@@ -74,6 +77,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    push_telemetry,
     sync_group,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ClientConnection:
     """The connection a request came over. The id is unique while the process lives."""
 
@@ -14,6 +14,9 @@ class ClientConnection:
     client_port: int
     listener_name: str
     principal: str = "User:ANONYMOUS"
+    software_name: str = "unknown"
+    """As the client's ApiVersions request tells it (KIP-511)."""
+    software_version: str = "unknown"
 
     def __str__(self) -> str:
         return f"{self.client_host}:{self.client_port} on {self.listener_name}"

@@ -2,7 +2,8 @@
 
 Versions 0-4. Only what is served is listed. Produce is reported from version 0 although 0-2 are refused: librdkafka takes a
 higher minimum for a broker without Produce (KAFKA-18659). Version 3 leaves out features whose lowest level is 0, which its
-clients cannot read. kraft.version is finalized by the quorum's own log, not by a feature record. A version newer than 4 never
+clients cannot read. The two APIs of client telemetry are listed where millstream.client.telemetry.enable says so, as Kafka lists
+them where a metrics reporter takes client metrics. kraft.version is finalized by the quorum's own log, not by a feature record. A version newer than 4 never
 comes here: dispatch answers it (KIP-511).
 Not supported: telling clients that quotas throttle them.
 """
@@ -28,15 +29,23 @@ from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
 API = ApiSpec(ApiKey.API_VERSIONS, versions=range(5))
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _PRODUCE_LOWEST_REPORTED = 0
+_TELEMETRY = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY}
 
 
 def handle(request: ApiVersionsRequest, context: RequestContext) -> ApiVersionsResponse:
     if context.version >= 3:
         _check_software(request)
+        context.connection.software_name = request.client_software_name
+        context.connection.software_version = request.client_software_version
     image = context.node.metadata.image
+    hidden = set() if context.node.config.millstream_client_telemetry_enable else _TELEMETRY
     lowest_level = 1 if context.version == 3 else 0
     return ApiVersionsResponse(
-        api_keys=[_reported(spec) for spec in context.node.apis],
+        api_keys=[
+            _reported(spec)
+            for spec in sorted(context.node.apis, key=lambda spec: spec.key)
+            if spec.key not in hidden
+        ],
         supported_features=[
             SupportedFeatureKey(name, levels.lowest, levels.highest)
             for name, levels in SUPPORTED_FEATURES.items()

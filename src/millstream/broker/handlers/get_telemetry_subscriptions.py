@@ -1,0 +1,52 @@
+"""GetTelemetrySubscriptions: which metrics a client should push, and how often (KIP-714).
+
+Version 0. A client without an instance id is given one, and keeps it for its life. What is asked for is the union of the CLIENT_METRICS
+resources that match the client, at the shortest of their intervals; none match: nothing, every five minutes.
+THROTTLING_QUOTA_EXCEEDED before that interval is over, unless the last push was refused for its subscription or compression.
+ApiVersions lists this API only where millstream.client.telemetry.enable says so.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.client_telemetry import TelemetryClient
+from millstream.broker.request_context import RequestContext
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from millstream.records.compression import Codec
+
+API = ApiSpec(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions=range(1))
+_ACCEPTED = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
+"""Best first."""
+
+
+def handle(
+    request: GetTelemetrySubscriptionsRequest, context: RequestContext
+) -> GetTelemetrySubscriptionsResponse:
+    telemetry = context.node.client_telemetry
+    wanted = telemetry.subscribe(
+        request.client_instance_id, telemetry_client(context), context.now.monotonic_ms
+    )
+    return GetTelemetrySubscriptionsResponse(
+        client_instance_id=wanted.instance_id,
+        subscription_id=wanted.subscription_id,
+        accepted_compression_types=list(_ACCEPTED),
+        push_interval_ms=wanted.interval_ms,
+        telemetry_max_bytes=telemetry.bytes_max,
+        delta_temporality=True,
+        requested_metrics=list(wanted.metrics),
+    )
+
+
+def telemetry_client(context: RequestContext) -> TelemetryClient:
+    connection = context.connection
+    return TelemetryClient(
+        client_id=context.client_id,
+        software_name=connection.software_name,
+        software_version=connection.software_version,
+        source_address=connection.client_host,
+        source_port=connection.client_port,
+    )

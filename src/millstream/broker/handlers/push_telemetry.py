@@ -1,0 +1,37 @@
+"""PushTelemetry: metrics of a client, as its subscription asks for them (KIP-714).
+
+Version 0. The newest push of each client is kept in memory, unpacked, where the node's metrics find it; nothing is written to a disk.
+INVALID_REQUEST without an instance id and after a push that said the client terminates; THROTTLING_QUOTA_EXCEEDED before the interval
+is over, unless the client terminates; UNKNOWN_SUBSCRIPTION_ID when subscriptions have changed; UNSUPPORTED_COMPRESSION_TYPE;
+TELEMETRY_TOO_LARGE above telemetry.max.bytes; INVALID_RECORD for bytes that are no OpenTelemetry metrics, or too many unpacked.
+ApiVersions lists this API only where millstream.client.telemetry.enable says so.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.client_telemetry import Push
+from millstream.broker.handlers.get_telemetry_subscriptions import telemetry_client
+from millstream.broker.request_context import RequestContext
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.push_telemetry import (
+    PushTelemetryRequest,
+    PushTelemetryResponse,
+)
+
+API = ApiSpec(ApiKey.PUSH_TELEMETRY, versions=range(1))
+
+
+def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
+    push = Push(
+        request.client_instance_id,
+        request.subscription_id,
+        request.terminating,
+        request.compression_type,
+        bytes(request.metrics),
+    )
+    now = context.now
+    context.node.client_telemetry.push(
+        push, telemetry_client(context), now.monotonic_ms, now.wall_ms
+    )
+    return PushTelemetryResponse()
