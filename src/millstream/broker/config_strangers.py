@@ -46,9 +46,9 @@ _OTHERS: Final = (
         "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms", "reserved.broker.max.id",
         "broker.id.generation.enable", "inter.broker.protocol.version", "cordoned.log.dirs",
     }), ("replica.", "controller.quorum.", "controller.socket.")),
-    Strangers("TLS, SASL and delegation tokens are enforced by a later version", frozenset({
+    Strangers("TLS and SASL come with a later version", frozenset({
         "connections.max.reauth.ms", "connection.failed.authentication.delay.ms",
-    }), ("ssl.", "sasl.", "delegation.token.", "password.encoder.")),
+    }), ("ssl.", "sasl.", "password.encoder.")),
     Strangers("quotas are enforced by a later version", frozenset({"client.quota.callback.class"}), (
         "quota.", "replication.quota.", "controller.quota.", "alter.log.dirs.replication.quota.",
         "leader.replication.", "follower.replication.",
@@ -58,15 +58,15 @@ _OTHERS: Final = (
         "config.providers", "create.topic.policy.class.name", "alter.config.policy.class.name",
         "group.share.persister.class.name",
     })),
-    Strangers("the metadata log is kept whole: it gets no snapshots yet", frozenset({
-        "metadata.max.idle.interval.ms", "metadata.max.retention.bytes", "metadata.max.retention.ms",
-    }), ("metadata.log.", "internal.metadata.")),
+    Strangers("an idle node stays idle: it writes no records of nothing", frozenset({"metadata.max.idle.interval.ms"}), (
+        "metadata.log.", "internal.metadata.",
+    )),
     Strangers("released features only", frozenset({
         "unstable.api.versions.enable", "unstable.feature.versions.enable", "log.message.format.version",
     }), ("internal.",)),
     Strangers("sizes and times of this part are not tunable here", frozenset({"offsets.load.buffer.size"}), (
         "group.consumer.", "group.share.", "group.streams.", "group.coordinator.", "share.", "transaction.", "log.cleaner.",
-        "add.partitions.to.txn.", "alter.log.dirs.",
+        "alter.log.dirs.",
     )),
 )  # fmt: skip
 
@@ -89,9 +89,6 @@ _LISTENER_PREFIX: Final = "listener.name."
 
 _PROTECTING_NAMES: Final = frozenset(
     {
-        "authorizer.class.name",
-        "super.users",
-        "allow.everyone.if.no.acl.found",
         "security.inter.broker.protocol",
     }
 )

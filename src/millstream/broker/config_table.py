@@ -11,6 +11,7 @@ from typing import Final
 
 from millstream.broker.config_rows import boolean, double, integer, internal, long, string, words
 from millstream.broker.config_table_coordinators import COORDINATOR_ROWS
+from millstream.broker.config_table_security import SECURITY_ROWS
 from millstream.metadata.config_key import ConfigKey, ConfigType, UpdateMode, config_table
 from millstream.metadata.config_validators import ListOf, OneOf, at_least
 from millstream.metadata.topic_config import TOPIC_CONFIGS
@@ -184,6 +185,15 @@ _QUORUM = (
     integer("broker.session.timeout.ms", 9_000, at_least(1), "A broker silent for this long is fenced."),
     integer("metadata.log.segment.bytes", 1_073_741_824, at_least(8_388_608), "Segment size of the metadata log."),
     long("metadata.log.segment.ms", 604_800_000, at_least(1), "Age at which the metadata log begins a new segment."),
+    long(
+        "metadata.log.max.record.bytes.between.snapshots", 20_971_520, at_least(1), "New bytes of the metadata log after which a snapshot is written."
+    ),
+    long(
+        "metadata.log.max.snapshot.interval.ms", 3_600_000, at_least(0),
+        "Time after which the next change of metadata leads to a snapshot; 0 for never.",
+    ),
+    long("metadata.max.retention.bytes", 104_857_600, None, "Size of metadata log and snapshots above which the oldest go."),
+    long("metadata.max.retention.ms", 604_800_000, None, "Age above which snapshots, and the log before the next one, go."),
 )  # fmt: skip
 
 _THROTTLES = tuple(
@@ -239,6 +249,7 @@ BROKER_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(
         *_TELEMETRY,
         *_LIFE,
         *_QUORUM,
+        *SECURITY_ROWS,
         *_THROTTLES,
         *_topic_default_keys(),
     )
