@@ -7,7 +7,6 @@ from millstream.protocol.api import ApiKey
 _TRANSACTIONS = "transactions: not built yet"
 _TOPICS = "administration of topics beyond create, delete and add partitions: not built yet"
 _SHARE = "share groups (KIP-932): not built yet"
-_STREAMS = "streams groups (KIP-1071): not built yet"
 _SECURITY = "authentication and authorization: not built yet"
 _QUOTAS = "quotas: not built yet"
 _QUORUM = "more than one node: not built yet"
@@ -69,6 +68,4 @@ SKIPPED: dict[ApiKey, str] = {
     ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _SHARE,
     ApiKey.ALTER_SHARE_GROUP_OFFSETS: _SHARE,
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: _SHARE,
-    ApiKey.STREAMS_GROUP_HEARTBEAT: _STREAMS,
-    ApiKey.STREAMS_GROUP_DESCRIBE: _STREAMS,
 }

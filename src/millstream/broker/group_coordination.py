@@ -27,6 +27,7 @@ from millstream.coordinator.group.config import (
 )
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.group.streams.config import INT_MAX, StreamsGroupConfig
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
@@ -50,6 +51,7 @@ def group_coordinator_config(config: BrokerConfig) -> GroupCoordinatorConfig:
         offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
         consumer=_consumer_group_config(config),
+        streams=_streams_group_config(config),
     )
 
 
@@ -74,6 +76,35 @@ def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
         assignors=config.group_consumer_assignors,
         migration_policy=MigrationPolicy(config.group_consumer_migration_policy.lower()),
         regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
+    )
+
+
+def _streams_group_config(config: BrokerConfig) -> StreamsGroupConfig:
+    return StreamsGroupConfig(
+        session_timeout_ms=Limited(
+            config.group_streams_session_timeout_ms,
+            config.group_streams_min_session_timeout_ms,
+            config.group_streams_max_session_timeout_ms,
+        ),
+        heartbeat_interval_ms=Limited(
+            config.group_streams_heartbeat_interval_ms,
+            config.group_streams_min_heartbeat_interval_ms,
+            config.group_streams_max_heartbeat_interval_ms,
+        ),
+        assignment_interval_ms=Limited(
+            config.group_streams_assignment_interval_ms,
+            config.group_streams_min_assignment_interval_ms,
+            config.group_streams_max_assignment_interval_ms,
+        ),
+        initial_rebalance_delay_ms=Limited(
+            config.group_streams_initial_rebalance_delay_ms, 0, INT_MAX
+        ),
+        num_standby_replicas=Limited(
+            config.group_streams_num_standby_replicas,
+            0,
+            config.group_streams_max_standby_replicas,
+        ),
+        max_size=config.group_streams_max_size,
     )
 
 

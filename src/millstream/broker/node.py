@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from millstream.broker.group_coordination import GroupCoordination
     from millstream.broker.producer_ids import ProducerIds
     from millstream.broker.purgatory import Purgatory
+    from millstream.broker.streams_internal_topics import StreamsInternalTopics
     from millstream.controller.controller import Controller
     from millstream.controller.result import ControllerContext, ControllerResult
     from millstream.log.partition_log import PartitionLog
@@ -110,6 +111,7 @@ class Node:
     group_coordinator: GroupCoordination
     purgatory: Purgatory
     fetch_sessions: FetchSessions
+    streams_internal_topics: StreamsInternalTopics
     authorizer: Authorizer
     quotas: Quotas
     client_telemetry: ClientTelemetry

@@ -35,6 +35,7 @@ from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.registry import HANDLERS
+from millstream.broker.streams_internal_topics import StreamsInternalTopics
 from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
@@ -252,6 +253,9 @@ class NodeParts:
             purgatory=self._purgatory,
             fetch_sessions=FetchSessions(
                 self._environment.random, config.max_incremental_fetch_session_cache_slots
+            ),
+            streams_internal_topics=StreamsInternalTopics(
+                self._controller, self._tasks, self._clock, config.request_timeout_ms
             ),
             authorizer=ALLOW_ALL,
             quotas=UNLIMITED,

@@ -39,6 +39,8 @@ from millstream.broker.handlers import (
     offset_for_leader_epoch,
     produce,
     push_telemetry,
+    streams_group_describe,
+    streams_group_heartbeat,
     sync_group,
 )
 from millstream.broker.request_context import RequestContext
@@ -78,6 +80,8 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     offset_for_leader_epoch,
     produce,
     push_telemetry,
+    streams_group_describe,
+    streams_group_heartbeat,
     sync_group,
 )
 

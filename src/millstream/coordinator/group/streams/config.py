@@ -10,11 +10,11 @@ from millstream.metadata.image import MetadataImage
 
 NUM_STANDBY_REPLICAS: Final = "num.standby.replicas"
 """As record 17 names it."""
-_INT_MAX: Final = 2**31 - 1
+INT_MAX: Final = 2**31 - 1
 _SESSION_TIMEOUT: Final = Limited(45_000, 45_000, 60_000)
 _HEARTBEAT_INTERVAL: Final = Limited(5_000, 5_000, 15_000)
 _ASSIGNMENT_INTERVAL: Final = Limited(1_000, 0, 15_000)
-_INITIAL_REBALANCE_DELAY: Final = Limited(3_000, 0, _INT_MAX)
+_INITIAL_REBALANCE_DELAY: Final = Limited(3_000, 0, INT_MAX)
 _NUM_STANDBY_REPLICAS: Final = Limited(0, 0, 2)
 
 
@@ -27,7 +27,7 @@ class StreamsGroupConfig:
     assignment_interval_ms: Limited = _ASSIGNMENT_INTERVAL
     initial_rebalance_delay_ms: Limited = _INITIAL_REBALANCE_DELAY
     num_standby_replicas: Limited = _NUM_STANDBY_REPLICAS
-    max_size: int = _INT_MAX
+    max_size: int = INT_MAX
 
     def of_group(self, image: MetadataImage, group_id: str) -> StreamsGroupSettings:
         def setting(limited: Limited, key: str) -> int:

@@ -1,0 +1,51 @@
+"""StreamsGroupDescribe: state, topology, members and tasks of streams groups (KIP-1071).
+
+Version 0. Each group has its own error: GROUP_ID_NOT_FOUND also for a group of another kind. The topology has the derived
+numbers of partitions once it can run. The operations a client may use can be asked for: without an authorizer, all there are.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.group_protocols import check_streams_protocol
+from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import InvalidGroupId, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.streams_group_describe import (
+    DescribedGroup,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
+
+API = ApiSpec(ApiKey.STREAMS_GROUP_DESCRIBE, versions=range(1))
+
+
+async def handle(
+    request: StreamsGroupDescribeRequest, context: RequestContext
+) -> StreamsGroupDescribeResponse:
+    groups = [await _describe(group_id, context) for group_id in request.group_ids]
+    if request.include_authorized_operations:
+        for group in groups:
+            if not group.error_code:
+                group.authorized_operations = GROUP_OPERATIONS
+    return StreamsGroupDescribeResponse(groups=groups)
+
+
+async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+    request = StreamsGroupDescribeRequest(group_ids=[group_id])
+    try:
+        check_streams_protocol(context.node)
+        if not group_id:
+            raise InvalidGroupId
+        response = await context.node.group_coordinator.ask(
+            group_id,
+            GroupShard.handle_streams_group_describe,
+            request,
+            StreamsGroupDescribeResponse,
+            context,
+        )
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code)
+    return response.groups[0]

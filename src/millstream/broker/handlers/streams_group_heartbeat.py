@@ -1,0 +1,69 @@
+"""StreamsGroupHeartbeat: join a streams group, stay in it, be given tasks, leave it (KIP-1071).
+
+Version 0. Joining brings the topology; the first member's is the group's. Missing internal topics are created with the number
+of partitions that the topology needs; until they are there the member is told so in the status, which also says that source
+topics are missing or do not fit together, that another topology epoch is in force, that an assignment is delayed, and that a
+member asks the application to shut down. Served while `streams.version` is finalized at 1.
+Not supported, as in Kafka 4.3: static members, source topics by regular expression, warm-up tasks, changing a topology.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.group_protocols import check_streams_protocol
+from millstream.broker.node import Node
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat
+from millstream.coordinator.group.streams.request_check import check_heartbeat
+from millstream.coordinator.group.streams.topology_problem import StatusCode
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+
+API = ApiSpec(ApiKey.STREAMS_GROUP_HEARTBEAT, versions=range(1))
+_FAILURES_TOLD_MAX: Final = 3
+_HEARTBEATS_BETWEEN_ATTEMPTS: Final = 2
+
+
+async def handle(
+    request: StreamsGroupHeartbeatRequest, context: RequestContext
+) -> StreamsGroupHeartbeatResponse:
+    node = context.node
+    try:
+        check_streams_protocol(node)
+        check_heartbeat(request)
+        beat = await node.group_coordinator.ask(
+            request.group_id,
+            GroupShard.handle_streams_group_heartbeat,
+            request,
+            StreamsHeartbeat,
+            context,
+        )
+    except KafkaError as error:
+        return StreamsGroupHeartbeatResponse(error_code=error.code, error_message=str(error))
+    if beat.missing_topics:
+        _create_missing_topics(beat, node)
+    return beat.response
+
+
+def _create_missing_topics(beat: StreamsHeartbeat, node: Node) -> None:
+    """Not awaited: the next heartbeats tell how it went."""
+    response, topics = beat.response, node.streams_internal_topics
+    topics.create(
+        beat.missing_topics, response.heartbeat_interval_ms * _HEARTBEATS_BETWEEN_ATTEMPTS
+    )
+    failures = topics.failures(topic.name for topic in beat.missing_topics)
+    if not failures:
+        return
+    told = ", ".join(f"{name} ({why})" for name, why in list(failures.items())[:_FAILURES_TOLD_MAX])
+    more = len(failures) - _FAILURES_TOLD_MAX
+    for status in response.status or ():
+        if status.status_code == StatusCode.MISSING_INTERNAL_TOPICS:
+            rest = f" and {more} more" if more > 0 else ""
+            status.status_detail += f"; Creation failed: {told}{rest}."
