@@ -55,6 +55,11 @@ def _committer(request: OffsetCommitRequest, context: CoordinatorContext) -> Com
         group_instance_id=request.group_instance_id,
         generation_or_epoch=request.generation_id_or_member_epoch,
         api_version=context.api_version,
+        partitions=[
+            (topic.topic_id, partition.partition_index)
+            for topic in request.topics
+            for partition in topic.partitions
+        ],
     )
 
 

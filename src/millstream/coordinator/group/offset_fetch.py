@@ -10,7 +10,7 @@ from typing import Final
 
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offset_store import OffsetStore
-from millstream.errors import UnstableOffsetCommit
+from millstream.errors import GroupIdNotFound, UnstableOffsetCommit
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.generated.offset_fetch import (
     OffsetFetchRequestGroup,
@@ -25,10 +25,15 @@ NO_OFFSET: Final = -1
 def fetch_offsets(
     groups: Groups, offsets: OffsetStore, request: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> OffsetFetchResponseGroup:
-    """Topics of None asks for all of them. `require_stable`: an offset an open transaction may change is an error instead."""
+    """Topics of None asks for all of them. `require_stable`: an offset an open transaction may change is an error instead.
+
+    Raises what the whole group is refused with. A group that does not exist has committed nothing.
+    """
     response = OffsetFetchResponseGroup(group_id=request.group_id)
     group_id = request.group_id
-    if groups.find(group_id) is None:
+    try:
+        groups.get(group_id).check_may_fetch_offsets(request.member_id, request.member_epoch)
+    except GroupIdNotFound:
         asked = request.topics or []
         response.topics = [
             _topic(t.name, t.topic_id, [_nothing(p) for p in t.partition_indexes]) for t in asked

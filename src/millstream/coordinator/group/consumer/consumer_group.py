@@ -37,8 +37,7 @@ from millstream.errors import (
 from millstream.model import Uuid
 
 FIRST_EPOCH: Final = 1
-"""Of a group that nothing has been written of yet, as in Kafka 4.2 and later."""
-NO_ASSIGNMENT_EPOCH: Final = 0
+"""Of a group, and of its assignment, that nothing has been written of yet, as in Kafka 4.2 and later."""
 FIRST_VERSION_WITH_MEMBER_EPOCH: Final = 9
 """Of OffsetCommit."""
 
@@ -58,7 +57,7 @@ class ConsumerGroup:
         self.group_id = group_id
         self.epoch = FIRST_EPOCH
         self.metadata_hash = 0
-        self.assignment_epoch = NO_ASSIGNMENT_EPOCH
+        self.assignment_epoch = FIRST_EPOCH
         self.assignment_timestamp_ms = 0
         self.members: dict[str, ConsumerMember] = {}
         self.static_members: dict[str, str] = {}

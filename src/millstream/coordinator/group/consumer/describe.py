@@ -55,7 +55,7 @@ def _member(
         client_host=member.client_host,
         subscribed_topic_names=sorted(member.topic_names),
         subscribed_topic_regex=member.topic_regex,
-        assignment=_assignment(member.assigned, topics),
+        assignment=_assignment(member.owned(), topics),
         target_assignment=_assignment(group.targets.get(member.member_id, {}), topics),
     )
     if version >= _FIRST_VERSION_WITH_MEMBER_TYPE:

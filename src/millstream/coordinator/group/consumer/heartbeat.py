@@ -19,6 +19,7 @@ from millstream.coordinator.group.consumer.member import (
     PartitionEpochs,
     has_all,
     partitions_of,
+    with_epoch,
 )
 from millstream.coordinator.group.consumer.migration import group_to_join, release_waiting
 from millstream.coordinator.group.consumer.records import current_assignment_record
@@ -220,7 +221,12 @@ def _leave(
         check_is_not_fenced(existing, request.member_id)
         member = existing
     if request.member_epoch == STATIC_LEAVING_EPOCH:
-        gone = replace(member, member_epoch=STATIC_LEAVING_EPOCH, pending_revocation={})
+        gone = replace(
+            member,
+            member_epoch=STATIC_LEAVING_EPOCH,
+            assigned=with_epoch(partitions_of(member.assigned), JOINING_EPOCH),
+            pending_revocation={},
+        )
         turn.result.records.append(current_assignment_record(group.group_id, gone))
     else:
         remove_members(group, [member], turn, "left")

@@ -74,6 +74,14 @@ class ConsumerMember:
     def is_reconciled_to(self, epoch: int) -> bool:
         return self.state is MemberState.STABLE and self.member_epoch == epoch
 
+    def owned(self) -> Partitions:
+        """What it is assigned, and what it has still to give up."""
+        return {
+            topic_id: frozenset(self.assigned.get(topic_id, {}))
+            | frozenset(self.pending_revocation.get(topic_id, {}))
+            for topic_id in {**self.assigned, **self.pending_revocation}
+        }
+
     def owned_epoch(self, topic_id: Uuid, partition: int) -> int | None:
         """The epoch in which it was given a partition that it owns, or has still to give up."""
         for owned in (self.assigned, self.pending_revocation):

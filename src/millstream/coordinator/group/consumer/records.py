@@ -124,6 +124,7 @@ def group_tombstones(
             for member in members
         ),
         *(regex_tombstone(group_id, regex) for regex in regexes),
+        partition_metadata_tombstone(group_id),
         CoordinatorRecord(ConsumerGroupMetadataKey(group_id), None),
     ]
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from millstream.coordinator.group.consumer.consumer_group import (
-    NO_ASSIGNMENT_EPOCH,
+    FIRST_EPOCH,
     ConsumerGroup,
     ResolvedRegex,
 )
@@ -79,7 +79,7 @@ def apply(group: ConsumerGroup, record: CoordinatorRecord) -> None:
         case ConsumerGroupMemberMetadataKey() as key, ConsumerGroupMemberMetadataValue() as value:
             group.put_member(_subscribed(_member(group, key.member_id), value))
         case ConsumerGroupTargetAssignmentMetadataKey(), None:
-            group.assignment_epoch = NO_ASSIGNMENT_EPOCH
+            group.assignment_epoch, group.assignment_timestamp_ms = FIRST_EPOCH, 0
         case _, ConsumerGroupTargetAssignmentMetadataValue() as value:
             group.assignment_epoch = value.assignment_epoch
             group.assignment_timestamp_ms = value.assignment_timestamp
