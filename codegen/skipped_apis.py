@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from millstream.protocol.api import ApiKey
 
-_TRANSACTIONS = "transactions: not built yet"
 _TOPICS = "administration of topics beyond create, delete and add partitions: not built yet"
 _SHARE = "share groups (KIP-932): not built yet"
 _SECURITY = "authentication and authorization: not built yet"
@@ -12,14 +11,6 @@ _QUOTAS = "quotas: not built yet"
 _QUORUM = "more than one node: not built yet"
 
 SKIPPED: dict[ApiKey, str] = {
-    ApiKey.ADD_PARTITIONS_TO_TXN: _TRANSACTIONS,
-    ApiKey.ADD_OFFSETS_TO_TXN: _TRANSACTIONS,
-    ApiKey.END_TXN: _TRANSACTIONS,
-    ApiKey.WRITE_TXN_MARKERS: _TRANSACTIONS,
-    ApiKey.TXN_OFFSET_COMMIT: _TRANSACTIONS,
-    ApiKey.DESCRIBE_PRODUCERS: _TRANSACTIONS,
-    ApiKey.DESCRIBE_TRANSACTIONS: _TRANSACTIONS,
-    ApiKey.LIST_TRANSACTIONS: _TRANSACTIONS,
     ApiKey.DELETE_RECORDS: _TOPICS,
     ApiKey.ALTER_REPLICA_LOG_DIRS: _TOPICS,
     ApiKey.DESCRIBE_LOG_DIRS: _TOPICS,

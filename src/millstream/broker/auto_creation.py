@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from millstream.broker.internal_topics import CONSUMER_OFFSETS, consumer_offsets_topic
+from millstream.broker.internal_topics import internal_topic
 from millstream.broker.node import Node
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError, TopicAlreadyExists
@@ -38,8 +38,8 @@ async def create_missing_topics(node: Node, names: Sequence[str]) -> None:
 
 def _topic(name: str, node: Node) -> CreatableTopic | None:
     """Internal topics come with the configuration their coordinator needs; those nobody here coordinates do not come at all."""
-    if name == CONSUMER_OFFSETS:
-        return consumer_offsets_topic(node.config)
-    if is_internal(name) or name == CLUSTER_METADATA_TOPIC:
+    if is_internal(name):
+        return internal_topic(name, node.config)
+    if name == CLUSTER_METADATA_TOPIC:
         return None
     return CreatableTopic(name=name, num_partitions=_DEFAULT, replication_factor=_DEFAULT)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from millstream.broker.flush_policy import must_sync
+from millstream.broker.durability import is_safe, wait_until_safe
 from millstream.broker.node import LogFlusher
 from millstream.broker.purgatory import Purgatory
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
@@ -39,7 +39,7 @@ from millstream.records.builder import BatchBuilder, BatchOptions
 from millstream.records.compression import Codec
 from millstream.records.control import ControlType, TransactionMarker, read_control_type
 from millstream.records.record import Record, iterate_records
-from millstream.replication.partition import ACKS_ALL, Partition
+from millstream.replication.partition import Partition
 from millstream.runtime import Clock, Instant
 
 _LOGGER = logging.getLogger(__name__)
@@ -47,7 +47,6 @@ _LOGGER = logging.getLogger(__name__)
 LOAD_CHUNK_BYTES: Final = 256 * 1024
 """Decoded between two breaths of the event loop."""
 APPENDS_PER_BREATH: Final = 64
-_REPLICATION_PAUSE_S: Final = 0.1
 
 ShardT = TypeVar("ShardT", bound=Shard)
 DecodeRecord = Callable[[bytes, bytes | None], tuple[CoordinatorKey, CoordinatorValue | None]]
@@ -91,6 +90,10 @@ class CoordinatorPartition(Generic[ShardT]):
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()
         self._is_closed = False
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
 
     # --- requests
 
@@ -262,25 +265,17 @@ class CoordinatorPartition(Generic[ShardT]):
             self._wake_up.set()
 
     async def _wait_until_safe(self, end_offset: int) -> None:
-        partition = self.partition
-        if self._must_sync:
-            await self._services.log_flusher.flush_to(partition.log, end_offset)
-        while partition.high_watermark < end_offset:
-            replicated = self._services.purgatory.watch(
-                [partition.topic_partition],
-                self._services.commit_timeout_ms,
-                lambda _: partition.high_watermark >= end_offset,
-            )
-            if not await replicated.wait():
-                await asyncio.sleep(_REPLICATION_PAUSE_S)  # overdue, or too much waits
+        services = self._services
+        await wait_until_safe(
+            self.partition,
+            end_offset,
+            services.flush_on_ack,
+            log_flusher=services.log_flusher,
+            purgatory=services.purgatory,
+        )
 
     def _is_safe(self, end_offset: int) -> bool:
-        is_synced = not self._must_sync or self.partition.log.recovery_point >= end_offset
-        return is_synced and self.partition.high_watermark >= end_offset
-
-    @property
-    def _must_sync(self) -> bool:
-        return must_sync(self._services.flush_on_ack, self.partition, ACKS_ALL)
+        return is_safe(self.partition, end_offset, self._services.flush_on_ack)
 
     # --- loading
 

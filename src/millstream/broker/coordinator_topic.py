@@ -123,12 +123,16 @@ class CoordinatorTopic(Generic[ShardT]):
             raise CoordinatorNotAvailable(f"{self._kind.topic} does not exist yet")
         return partition_for(key, self._partition_count)
 
-    def shard_of(self, key: str) -> CoordinatorPartition[ShardT]:
-        """Raises CoordinatorNotAvailable, NotCoordinator."""
-        shard = self._led.get(self.partition_of(key))
+    def partition_led(self, index: int) -> CoordinatorPartition[ShardT]:
+        """Raises NotCoordinator."""
+        shard = self._led.get(index)
         if shard is None:
             raise NotCoordinator
         return shard
+
+    def shard_of(self, key: str) -> CoordinatorPartition[ShardT]:
+        """Raises CoordinatorNotAvailable, NotCoordinator."""
+        return self.partition_led(self.partition_of(key))
 
     async def ask(
         self,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from millstream.broker import transaction_errors
 from millstream.errors import KafkaError, ProtocolError
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.generated import (
@@ -373,6 +374,10 @@ _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
         ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
         ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
         ApiKey.INIT_PRODUCER_ID: _init_producer_id,
+        ApiKey.TXN_OFFSET_COMMIT: transaction_errors.txn_offset_commit_failed,
+        ApiKey.WRITE_TXN_MARKERS: transaction_errors.write_txn_markers_failed,
+        ApiKey.DESCRIBE_TRANSACTIONS: transaction_errors.describe_transactions_failed,
+        ApiKey.DESCRIBE_PRODUCERS: transaction_errors.describe_producers_failed,
         ApiKey.DESCRIBE_GROUPS: _describe_groups,
         ApiKey.DELETE_GROUPS: _delete_groups,
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
@@ -386,6 +391,7 @@ _ERROR_BY_VERSION: Final[Mapping[ApiKey, _BuildForVersion]] = MappingProxyType(
         ApiKey.OFFSET_FETCH: _offset_fetch,
         ApiKey.FIND_COORDINATOR: _find_coordinator,
         ApiKey.DELETE_TOPICS: _delete_topics,
+        ApiKey.ADD_PARTITIONS_TO_TXN: transaction_errors.add_partitions_failed,
     }
 )
 """APIs that got a top-level error code, or items instead of one group or name, in a later version."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from millstream.broker.config import BrokerConfig
@@ -16,21 +17,34 @@ from millstream.protocol.generated.create_topics import (
 )
 
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
+TRANSACTION_STATE: Final = "__transaction_state"
 _CREATION_TIMEOUT_MS: Final = 5_000
 
 
-async def ensure_consumer_offsets(node: Node) -> TopicImage:
+async def ensure_internal_topic(node: Node, name: str) -> TopicImage:
     """The topic, made now if nobody has made it yet. Raises a KafkaError that says why it cannot be made."""
-    topic = node.metadata.image.topic(CONSUMER_OFFSETS)
+    topic = node.metadata.image.topic(name)
     if topic is None:
-        await _create(node, consumer_offsets_topic(node.config))
-        topic = node.metadata.image.topic(CONSUMER_OFFSETS)
+        creatable = internal_topic(name, node.config)
+        assert creatable is not None, f"no coordinator here keeps its records in {name}"
+        await _create(node, creatable)
+        topic = node.metadata.image.topic(name)
         assert topic is not None, "a created topic is in the image when the controller has answered"
     return topic
 
 
-def consumer_offsets_topic(config: BrokerConfig) -> CreatableTopic:
-    """With the configs Kafka gives it."""
+def internal_topic(name: str, config: BrokerConfig) -> CreatableTopic | None:
+    """With the configs Kafka gives it; None for a topic no coordinator here needs."""
+    match name:
+        case "__consumer_offsets":
+            return _consumer_offsets(config)
+        case "__transaction_state":
+            return _transaction_state(config)
+        case _:
+            return None
+
+
+def _consumer_offsets(config: BrokerConfig) -> CreatableTopic:
     overrides = {
         "cleanup.policy": "compact",
         "compression.type": "producer",
@@ -40,8 +54,28 @@ def consumer_offsets_topic(config: BrokerConfig) -> CreatableTopic:
         name=CONSUMER_OFFSETS,
         num_partitions=config.offsets_topic_num_partitions,
         replication_factor=config.offsets_topic_replication_factor,
-        configs=[CreatableTopicConfig(name, value) for name, value in overrides.items()],
+        configs=_configs(overrides),
     )
+
+
+def _transaction_state(config: BrokerConfig) -> CreatableTopic:
+    overrides = {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": str(config.transaction_state_log_min_isr),
+        "segment.bytes": str(config.transaction_state_log_segment_bytes),
+        "unclean.leader.election.enable": "false",
+    }
+    return CreatableTopic(
+        name=TRANSACTION_STATE,
+        num_partitions=config.transaction_state_log_num_partitions,
+        replication_factor=config.transaction_state_log_replication_factor,
+        configs=_configs(overrides),
+    )
+
+
+def _configs(overrides: Mapping[str, str]) -> list[CreatableTopicConfig]:
+    return [CreatableTopicConfig(name, value) for name, value in overrides.items()]
 
 
 async def _create(node: Node, topic: CreatableTopic) -> None:

@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     from millstream.broker.config import BrokerConfig
     from millstream.broker.fetch_sessions import FetchSessions
     from millstream.broker.group_coordination import GroupCoordination
+    from millstream.broker.metadata_driver import QuorumDescription
     from millstream.broker.producer_ids import ProducerIds
     from millstream.broker.purgatory import Purgatory
     from millstream.broker.streams_internal_topics import StreamsInternalTopics
+    from millstream.broker.transaction_claims import OrderedAppends
+    from millstream.broker.transaction_coordination import TransactionCoordination
+    from millstream.broker.transaction_markers import TransactionMarkers
     from millstream.controller.controller import Controller
     from millstream.controller.result import ControllerContext, ControllerResult
     from millstream.log.partition_log import PartitionLog
@@ -76,6 +80,10 @@ class ControllerClient(Protocol):
         """
         ...
 
+    def quorum(self) -> QuorumDescription:
+        """The metadata quorum as this node knows it."""
+        ...
+
 
 class LogFlusher(Protocol):
     """Group-commit fsync: everything waiting for one log shares one call in the pool."""
@@ -109,6 +117,9 @@ class Node:
     log_flusher: LogFlusher
     producer_ids: ProducerIds
     group_coordinator: GroupCoordination
+    transaction_coordinator: TransactionCoordination
+    transaction_markers: TransactionMarkers
+    transactional_appends: OrderedAppends
     purgatory: Purgatory
     fetch_sessions: FetchSessions
     streams_internal_topics: StreamsInternalTopics

@@ -5,12 +5,12 @@ log directory -> metadata log -> quorum -> controller -> image -> partitions -> 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 from millstream.broker.background import BackgroundWork
 from millstream.broker.broker_session import BrokerSession
+from millstream.broker.clean_shutdown import close_directories
 from millstream.broker.client_telemetry import ClientTelemetry
 from millstream.broker.config import BrokerConfig
 from millstream.broker.config_strangers import stranger_update_mode
@@ -36,6 +36,13 @@ from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.registry import HANDLERS
 from millstream.broker.streams_internal_topics import StreamsInternalTopics
+from millstream.broker.transaction_claims import OrderedAppends
+from millstream.broker.transaction_completion import TransactionCompletion
+from millstream.broker.transaction_coordination import (
+    TransactionCoordination,
+    transaction_coordinator_config,
+)
+from millstream.broker.transaction_markers import TransactionMarkers
 from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
@@ -135,18 +142,20 @@ class NodeParts:
         """Controlled shutdown; whoever waits for this node is told to look elsewhere. False when it took too long."""
         left = await self._session.leave(timeout_s)
         self.node.group_coordinator.close()
+        self.node.transaction_coordinator.close()
         self._purgatory.close()
         return left
 
     async def close(self) -> None:
         """After all tasks have ended: logs closed, checkpoints written, the directories marked as cleanly shut down."""
         self._driver.resign()
-        now, high_watermarks = self._clock.now(), self._background.high_watermarks()
-        for directory in self._directories:
-            closing = (partial(directory.close_log, log, now) for log in directory)
-            await asyncio.gather(*map(self._pool.run, closing))
-            epoch = self._session.broker_epoch
-            await self._pool.run(partial(directory.close, high_watermarks, epoch, now))
+        await close_directories(
+            self._directories,
+            self._background.high_watermarks(),
+            self._session.broker_epoch,
+            self._pool,
+            self._clock.now(),
+        )
 
     def _setting(self, name: str) -> ConfigValue:
         """What counts now for a broker setting, dynamic ones included."""
@@ -167,6 +176,7 @@ class NodeParts:
             self.node.client_telemetry.follow(published.image)
         self._partitions.apply(published)
         self.node.group_coordinator.apply(published.image)
+        self.node.transaction_coordinator.apply(published.image)
 
     def _use(self, config: BrokerConfig) -> None:
         """Settings were changed while the node runs."""
@@ -228,6 +238,16 @@ class NodeParts:
             commit_timeout_ms=config.offsets_commit_timeout_ms,
             codec=Codec(config.offsets_topic_compression_codec),
         )
+        groups = GroupCoordination(
+            group_coordinator_config(config),
+            self._identity.node_id,
+            self._environment.random,
+            partitions=self._partitions,
+            tasks=self._tasks,
+            services=services,
+        )
+        producer_ids = ProducerIds(self._controller, self._identity.node_id)
+        markers = TransactionMarkers(self._partitions, groups, services)
         return Node(
             apis=tuple(handler.api for handler in HANDLERS.values()),
             identity=self._identity,
@@ -241,15 +261,13 @@ class NodeParts:
             metadata=self._controller,
             controller=self._controller,
             log_flusher=self._flusher,
-            producer_ids=ProducerIds(self._controller, self._identity.node_id),
-            group_coordinator=GroupCoordination(
-                group_coordinator_config(config),
-                self._identity.node_id,
-                self._environment.random,
-                partitions=self._partitions,
-                tasks=self._tasks,
-                services=services,
+            producer_ids=producer_ids,
+            group_coordinator=groups,
+            transaction_coordinator=self._new_transaction_coordination(
+                producer_ids, markers, services
             ),
+            transaction_markers=markers,
+            transactional_appends=OrderedAppends(self._tasks),
             purgatory=self._purgatory,
             fetch_sessions=FetchSessions(
                 self._environment.random, config.max_incremental_fetch_session_cache_slots
@@ -259,4 +277,17 @@ class NodeParts:
             ),
             authorizer=ALLOW_ALL,
             quotas=UNLIMITED,
+        )
+
+    def _new_transaction_coordination(
+        self, producer_ids: ProducerIds, markers: TransactionMarkers, services: CoordinatorServices
+    ) -> TransactionCoordination:
+        return TransactionCoordination(
+            transaction_coordinator_config(self._config),
+            self._identity.node_id,
+            producer_ids,
+            TransactionCompletion(markers, self._controller),
+            partitions=self._partitions,
+            tasks=self._tasks,
+            services=replace(services, codec=Codec.NONE),
         )

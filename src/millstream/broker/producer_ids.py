@@ -6,6 +6,7 @@ import asyncio
 
 from millstream.broker.node import ControllerClient
 from millstream.controller.controller import Controller
+from millstream.errors import CoordinatorLoadInProgress
 from millstream.model import BrokerId, ProducerId
 from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsRequest
 
@@ -30,8 +31,21 @@ class ProducerIds:
         async with self._one_allocates:
             if self._next == self._end:
                 await self._allocate()
-            given = self._next
-            self._next += 1
+            return self.take()
+
+    async def reserve(self) -> None:
+        """Returns when there is an id to `take`, though somebody else may be faster. Raises what the controller raises."""
+        if self._next == self._end:
+            async with self._one_allocates:
+                if self._next == self._end:
+                    await self._allocate()
+
+    def take(self) -> ProducerId:
+        """Raises CoordinatorLoadInProgress while the next block is not here yet."""
+        if self._next == self._end:
+            raise CoordinatorLoadInProgress("no producer id is at hand; retry")
+        given = self._next
+        self._next += 1
         return ProducerId(given)
 
     async def _allocate(self) -> None:

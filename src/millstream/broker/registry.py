@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.handlers import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     api_versions,
     consumer_group_describe,
@@ -20,7 +22,10 @@ from millstream.broker.handlers import (
     describe_cluster,
     describe_configs,
     describe_groups,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    end_txn,
     fetch,
     find_coordinator,
     get_telemetry_subscriptions,
@@ -32,6 +37,7 @@ from millstream.broker.handlers import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -42,6 +48,8 @@ from millstream.broker.handlers import (
     streams_group_describe,
     streams_group_heartbeat,
     sync_group,
+    txn_offset_commit,
+    write_txn_markers,
 )
 from millstream.broker.request_context import RequestContext
 from millstream.protocol.api import ApiKey
@@ -50,6 +58,8 @@ Message = Any  # Any: the generated classes of the handler's own API key; no typ
 HandleFunction = Callable[[Message, RequestContext], "Message | Awaitable[Message] | None"]
 
 _MODULES: Final[tuple[ModuleType, ...]] = (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     api_versions,
     consumer_group_describe,
@@ -61,7 +71,10 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     describe_cluster,
     describe_configs,
     describe_groups,
+    describe_producers,
     describe_topic_partitions,
+    describe_transactions,
+    end_txn,
     fetch,
     find_coordinator,
     get_telemetry_subscriptions,
@@ -73,6 +86,7 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -83,6 +97,8 @@ _MODULES: Final[tuple[ModuleType, ...]] = (
     streams_group_describe,
     streams_group_heartbeat,
     sync_group,
+    txn_offset_commit,
+    write_txn_markers,
 )
 
 

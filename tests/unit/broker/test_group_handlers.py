@@ -383,9 +383,9 @@ async def test_the_first_question_for_a_group_creates_the_topic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key_type", "version", "error_code"), [(1, 4, 53), (2, 6, 42), (2, 5, 42), (3, 6, 42)]
+    ("key_type", "version", "error_code"), [(2, 6, 42), (2, 5, 42), (3, 6, 42)]
 )
-async def test_only_groups_have_a_coordinator(key_type: int, version: int, error_code: int) -> None:
+async def test_other_keys_have_no_coordinator(key_type: int, version: int, error_code: int) -> None:
     async with serving() as world:
         request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])
         (found,) = (await world.ask(find_coordinator, request, version)).coordinators

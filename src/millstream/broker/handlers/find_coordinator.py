@@ -1,26 +1,28 @@
-"""FindCoordinator: which node coordinates a group.
+"""FindCoordinator: which node coordinates a group or a transactional id.
 
-Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question for a group creates
-`__consumer_offsets`. Key types: 0 group, 1 transactional id, 2 share partition (version 6 on).
-Not supported: coordinators of transactions and of share groups. A transactional id is refused with
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED and a sentence that says why: of all answers it is the only one on which every client's
-`init_transactions` fails at once; librdkafka asks again on any other until its time is up. A share partition is refused with
-INVALID_REQUEST.
+Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question of a type creates the
+internal topic of its coordinators. Key types: 0 group, 1 transactional id, 2 share partition (version 6 on).
+Not supported: coordinators of share groups. A share partition is refused with INVALID_REQUEST.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from types import MappingProxyType
+from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.internal_topics import ensure_consumer_offsets
+from millstream.broker.internal_topics import (
+    CONSUMER_OFFSETS,
+    TRANSACTION_STATE,
+    ensure_internal_topic,
+)
 from millstream.broker.request_context import RequestContext
 from millstream.coordinator.placement import partition_for
 from millstream.errors import (
     CoordinatorNotAvailable,
     InvalidRequest,
     KafkaError,
-    TransactionalIdAuthorizationFailed,
 )
 from millstream.metadata.broker_registration import Endpoint
 from millstream.model import BrokerId
@@ -40,6 +42,11 @@ class KeyType(IntEnum):
     GROUP = 0
     TRANSACTION = 1
     SHARE = 2
+
+
+_TOPICS: Final = MappingProxyType(
+    {KeyType.GROUP: CONSUMER_OFFSETS, KeyType.TRANSACTION: TRANSACTION_STATE}
+)
 
 
 async def handle(
@@ -62,8 +69,8 @@ async def handle(
 
 async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     try:
-        check_key_type(key_type, context.version)
-        node_id, endpoint = await _group_coordinator(key, context)
+        topic = check_key_type(key_type, context.version)
+        node_id, endpoint = await _coordinator(topic, key, context)
     except KafkaError as error:
         return Coordinator(
             key=key, node_id=-1, port=-1, error_code=error.code, error_message=str(error)
@@ -73,24 +80,23 @@ async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator
     )
 
 
-def check_key_type(key_type: int, version: int) -> None:
-    """Raises InvalidRequest and TransactionalIdAuthorizationFailed, after which no client asks again."""
+def check_key_type(key_type: int, version: int) -> str:
+    """The internal topic whose leaders coordinate keys of this type. Raises InvalidRequest, after which no client asks again."""
     if key_type not in list(KeyType) or (key_type == KeyType.SHARE and version < _SHARE_VERSION):
         raise InvalidRequest(f"version {version} knows no coordinator of type {key_type}")
-    if key_type == KeyType.TRANSACTION:
-        raise TransactionalIdAuthorizationFailed(
-            "this broker does not serve transactions yet; produce without a transactional id"
-        )
     if key_type == KeyType.SHARE:
         raise InvalidRequest("this broker does not serve share groups yet")
+    return _TOPICS[KeyType(key_type)]
 
 
-async def _group_coordinator(group_id: str, context: RequestContext) -> tuple[BrokerId, Endpoint]:
+async def _coordinator(
+    topic_name: str, key: str, context: RequestContext
+) -> tuple[BrokerId, Endpoint]:
     try:
-        topic = await ensure_consumer_offsets(context.node)
+        topic = await ensure_internal_topic(context.node, topic_name)
     except KafkaError as error:
-        raise CoordinatorNotAvailable(f"__consumer_offsets cannot be created: {error}") from error
-    leader = topic.partitions[partition_for(group_id, len(topic.partitions))].leader
+        raise CoordinatorNotAvailable(f"{topic_name} cannot be created: {error}") from error
+    leader = topic.partitions[partition_for(key, len(topic.partitions))].leader
     broker = context.node.metadata.image.brokers.get(leader)
     endpoint = None if broker is None else broker.endpoint(context.listener_name)
     if endpoint is None:

@@ -1,16 +1,23 @@
-"""InitProducerId: a producer id and epoch, for producers that want their retries recognised.
+"""InitProducerId: a producer id and epoch, for producers that want their retries recognised or write in transactions.
 
 Versions 0-5. A producer without a transactional id always gets a new id with epoch 0, whatever id and epoch it says it had
-(from version 3 on it may say so). Ids come out of blocks that the controller allocates.
-Not supported: transactional ids. They are refused with UNSUPPORTED_VERSION, which clients treat as fatal, rather than given
-an id whose transactions nobody would coordinate.
+(from version 3 on it may say so). With one, its transaction coordinator gives it the id that belongs to it and an epoch
+that fences whoever used it before; an open transaction is aborted first and the producer asks again
+(CONCURRENT_TRANSACTIONS). PRODUCER_FENCED is told from version 4 on, before INVALID_PRODUCER_EPOCH.
+Not supported: two-phase commit (version 6, unstable in Kafka 4.3).
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from millstream.broker.api_spec import ApiSpec
+from millstream.broker.coordinator_topic import caller_of
 from millstream.broker.request_context import RequestContext
-from millstream.errors import InvalidRequest, UnsupportedVersion
+from millstream.broker.transaction_errors import error_code
+from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.errors import InvalidRequest, KafkaError
+from millstream.model import NO_PRODUCER_ID
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.init_producer_id import (
     InitProducerIdRequest,
@@ -18,16 +25,31 @@ from millstream.protocol.generated.init_producer_id import (
 )
 
 API = ApiSpec(ApiKey.INIT_PRODUCER_ID, versions=range(6))
+_KNOWS_FENCED_FROM: Final = 4
+_NO_EPOCH: Final = -1
 
 
 async def handle(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
-    if request.transactional_id is not None:
-        if not request.transactional_id:
-            raise InvalidRequest(
-                "a transactional id must not be empty; leave it out for an idempotent producer"
-            )
-        raise UnsupportedVersion(
-            "this broker does not serve transactions yet; produce without a transactional id"
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == _NO_EPOCH):
+        raise InvalidRequest("a producer names both its id and its epoch, or neither")
+    if request.transactional_id is None:
+        producer_id = await context.node.producer_ids.next()
+        return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+    if not request.transactional_id:
+        raise InvalidRequest(
+            "a transactional id must not be empty; leave it out for an idempotent producer"
         )
-    producer_id = await context.node.producer_ids.next()
-    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+    try:
+        return await context.node.transaction_coordinator.ask(
+            request.transactional_id,
+            TransactionShard.handle_init_producer_id,
+            request,
+            InitProducerIdResponse,
+            caller_of(context),
+        )
+    except KafkaError as error:
+        return InitProducerIdResponse(
+            error_code=error_code(error, context.version, _KNOWS_FENCED_FROM),
+            producer_id=NO_PRODUCER_ID,
+            producer_epoch=_NO_EPOCH,
+        )

@@ -8,8 +8,9 @@ when every in-sync replica has the records. A partition with a single in-sync re
 replicas; `never`: not at all).
 One batch per partition. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
 Errors per partition; from version 8 on with a message and the records at fault, from 10 on with the current leader.
-Not supported: transactions. A transactional id is refused with INVALID_TXN_STATE; a transactional batch without one with
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as by Kafka (CVE-2018-17196).
+The first batch of a transaction in a partition waits for the transaction coordinator: from version 12 on it adds the partition
+(KIP-890), before that it is asked whether the producer has. What the same producer sends behind it waits as well. A
+transactional batch needs the transactional id in the request (CVE-2018-17196).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
@@ -26,19 +27,23 @@ from millstream.broker.flush_policy import must_sync
 from millstream.broker.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.node import Node
 from millstream.broker.request_context import RequestContext
+from millstream.broker.transaction_produce import (
+    NOTHING_TO_VERIFY,
+    TransactionalProduce,
+    Verdict,
+    verdict_of_coordinator,
+)
 from millstream.errors import (
     InvalidProducerEpoch,
     InvalidRecord,
     InvalidRequiredAcks,
     InvalidTimestamp,
     InvalidTopic,
-    InvalidTxnState,
     KafkaError,
     KafkaStorageError,
     NotEnoughReplicasAfterAppend,
     OutOfOrderSequenceNumber,
     RequestTimedOut,
-    TransactionalIdAuthorizationFailed,
     UnknownTopicId,
     UnsupportedCompressionType,
     UnsupportedForMessageFormat,
@@ -96,13 +101,58 @@ class _Written:
         return is_synced and self.partition.high_watermark >= self.end_offset
 
 
+@dataclass(slots=True)
+class _Appending:
+    """One request on its way into the logs."""
+
+    request: ProduceRequest
+    context: RequestContext
+    verdict: Verdict = NOTHING_TO_VERIFY
+    waiting: list[_Written] = field(default_factory=list)
+
+
 def handle(
     request: ProduceRequest, context: RequestContext
-) -> ProduceResponse | Awaitable[ProduceResponse] | None:
-    waiting: list[_Written] = []
-    response = ProduceResponse(
-        responses=[_produce_topic(topic, request, context, waiting) for topic in request.topic_data]
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+    transactional = TransactionalProduce.of(request, context)
+    if transactional is not None and (
+        context.node.transactional_appends.is_waiting(transactional.claim.producer_id)
+        or transactional.beginnings(context.node)
+    ):
+        return _append_in_turn(transactional, _Appending(request, context))
+    appending = _Appending(request, context)
+    return _answer(appending, _append(appending))
+
+
+def _append_in_turn(
+    transactional: TransactionalProduce, appending: _Appending
+) -> Awaitable[ProduceResponse | None]:
+    """Queued now, behind what its producer is waiting for. Appended even if the connection closes meanwhile."""
+    node = appending.context.node
+
+    async def append() -> ProduceResponse:
+        appending.verdict = await verdict_of_coordinator(transactional, node)
+        return _append(appending)
+
+    appended = node.transactional_appends.run(transactional.claim.producer_id, append)
+
+    async def answer() -> ProduceResponse | None:
+        answered = _answer(appending, await asyncio.shield(appended))
+        return await answered if isinstance(answered, Awaitable) else answered
+
+    return answer()
+
+
+def _append(appending: _Appending) -> ProduceResponse:
+    return ProduceResponse(
+        responses=[_produce_topic(topic, appending) for topic in appending.request.topic_data]
     )
+
+
+def _answer(
+    appending: _Appending, response: ProduceResponse
+) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+    request, context, waiting = appending.request, appending.context, appending.waiting
     if request.acks == _NO_ACKS:
         _check_all_written(response)
         return None
@@ -113,12 +163,8 @@ def handle(
     return response
 
 
-def _produce_topic(
-    topic: TopicProduceData,
-    request: ProduceRequest,
-    context: RequestContext,
-    waiting: list[_Written],
-) -> TopicProduceResponse:
+def _produce_topic(topic: TopicProduceData, appending: _Appending) -> TopicProduceResponse:
+    context = appending.context
     name: str | None = topic.name
     if context.version >= _TOPIC_ID_VERSION:
         found = context.node.metadata.image.topic_by_id(topic.topic_id)
@@ -127,24 +173,21 @@ def _produce_topic(
         name=topic.name,
         topic_id=topic.topic_id,
         partition_responses=[
-            _produce_partition(name, data, request, context, waiting)
-            for data in topic.partition_data
+            _produce_partition(name, data, appending) for data in topic.partition_data
         ],
     )
 
 
 def _produce_partition(
-    topic: str | None,
-    data: PartitionProduceData,
-    request: ProduceRequest,
-    context: RequestContext,
-    waiting: list[_Written],
+    topic: str | None, data: PartitionProduceData, appending: _Appending
 ) -> PartitionProduceResponse:
+    request, context = appending.request, appending.context
     try:
         if topic is None:
             raise UnknownTopicId
         partition = context.node.partitions.get(topic, data.index)
         records = _checked_records(topic, data, request, context)
+        appending.verdict.check(partition, records)
     except KafkaError as error:
         return _refused(topic or "", data.index, error, context)
     try:
@@ -166,7 +209,7 @@ def _produce_partition(
     if waits_for_disk or request.acks == ACKS_ALL:
         written = _Written(partition, appended.last_offset + 1, response, waits_for_disk)
         if not written.is_safe:
-            waiting.append(written)
+            appending.waiting.append(written)
     return response
 
 
@@ -192,14 +235,6 @@ def _checked_records(
         raise InvalidRequiredAcks(f"acks must be -1 (all), 0 or 1, not {request.acks}")
     if is_internal(topic) and context.client_id != ADMIN_CLIENT_ID:
         raise InvalidTopic(f"clients may not write to the internal topic {topic}")
-    if request.transactional_id is not None:
-        raise InvalidTxnState(
-            "this broker does not serve transactions yet; produce without a transactional id"
-        )
-    if header.is_transactional:
-        raise TransactionalIdAuthorizationFailed(
-            "a transactional batch needs the transactional id in the request"
-        )
     return records
 
 

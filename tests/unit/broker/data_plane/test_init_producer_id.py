@@ -6,7 +6,7 @@ import pytest
 
 from millstream.broker.handlers import init_producer_id
 from millstream.broker.producer_ids import ProducerIds
-from millstream.errors import InvalidRequest, NotController, UnsupportedVersion
+from millstream.errors import InvalidRequest, NotController, CoordinatorLoadInProgress
 from millstream.model import BrokerId
 from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsResponse
 from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
@@ -62,10 +62,23 @@ async def test_an_idempotent_producer_gets_an_id_with_epoch_zero(plane):
     assert (response.error_code, response.producer_id, response.producer_epoch) == (0, 2, 0)
 
 
-async def test_transactional_ids_are_refused_clearly(plane):
-    with pytest.raises(UnsupportedVersion, match="does not serve transactions yet"):
-        await init_producer_id.handle(
-            InitProducerIdRequest(transactional_id="tx"), plane.context(5)
-        )
+async def test_a_transactional_id_must_not_be_empty(plane):
     with pytest.raises(InvalidRequest, match="must not be empty"):
         await init_producer_id.handle(InitProducerIdRequest(transactional_id=""), plane.context(5))
+
+
+@pytest.mark.parametrize(("producer_id", "epoch"), [(7, -1), (-1, 0)])
+async def test_a_producer_names_its_id_and_its_epoch_or_neither(plane, producer_id, epoch):
+    request = InitProducerIdRequest(None, producer_id=producer_id, producer_epoch=epoch)
+    with pytest.raises(InvalidRequest, match="or neither"):
+        await init_producer_id.handle(request, plane.context(5))
+
+
+async def test_an_id_is_taken_without_waiting_once_a_block_is_there():
+    ids = producer_ids(BlocksOfTwo())
+    with pytest.raises(CoordinatorLoadInProgress):
+        ids.take()
+    await ids.reserve()
+    assert [ids.take(), ids.take()] == [2, 3]
+    with pytest.raises(CoordinatorLoadInProgress):
+        ids.take()

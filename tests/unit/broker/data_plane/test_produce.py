@@ -11,7 +11,7 @@ from millstream.errors import (
     InvalidRecord,
     InvalidRequiredAcks,
     InvalidTopic,
-    InvalidTxnState,
+    InvalidProducerIdMapping,
     KafkaStorageError,
     NotLeaderOrFollower,
     OutOfOrderSequenceNumber,
@@ -206,16 +206,23 @@ async def test_records_without_keys_on_a_compacted_topic_are_named(plane):
     assert [e.batch_index for e in told.record_errors] == [0, 1]
 
 
-async def test_transactions_are_refused_clearly(plane):
-    (told,) = await answer(plane, request((0, plane.batch(b"a")), transactional_id="tx"))
-    assert told.error_code == InvalidTxnState.code
-    assert "does not serve transactions yet" in told.error_message
+async def test_a_transactional_batch_needs_the_transactional_id_in_the_request(plane):
+    """CVE-2018-17196: nothing of such a request is written."""
     hidden = plane.batch(
         b"a", producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True
     )
-    assert "does not serve transactions yet" in told.error_message
-    (told,) = await answer(plane, request((0, hidden)))
-    assert told.error_code == TransactionalIdAuthorizationFailed.code
+    with pytest.raises(TransactionalIdAuthorizationFailed):
+        await answer(plane, request((0, plane.batch(b"b")), (1, hidden)))
+    assert [plane.get("t", number).log_end_offset for number in (0, 1)] == [0, 0]
+
+
+async def test_transactional_batches_of_one_request_are_of_one_producer(plane):
+    batches = [
+        plane.batch(b"a", producer_id=p, producer_epoch=0, base_sequence=0, is_transactional=True)
+        for p in (1, 2)
+    ]
+    with pytest.raises(InvalidProducerIdMapping):
+        await answer(plane, request(*enumerate(batches), transactional_id="tx"))
 
 
 async def test_internal_topics_are_for_the_broker_and_the_admin_client(plane):

@@ -45,6 +45,10 @@ class AdminNode:
             offsets_topic_num_partitions=2,
             offsets_topic_replication_factor=1,
             offsets_topic_segment_bytes=104857600,
+            transaction_state_log_num_partitions=3,
+            transaction_state_log_replication_factor=1,
+            transaction_state_log_min_isr=1,
+            transaction_state_log_segment_bytes=104857600,
         )
         self.identity = SimpleNamespace(node_id=1, cluster_id="cluster")
         self.controller = self

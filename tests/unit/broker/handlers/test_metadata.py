@@ -115,16 +115,20 @@ def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:
     assert node.submitted == []
 
 
-def test_internal_topics_come_with_their_own_configuration_or_not_at_all(node: object) -> None:
+def test_internal_topics_come_with_their_own_configuration(node: object) -> None:
     response = ask(
         node, 13, "__consumer_offsets", "__transaction_state", allow_auto_topic_creation=True
     )
-    assert summary(response) == [
-        ("__consumer_offsets", 0, 2),
-        ("__transaction_state", UNKNOWN_TOPIC, 0),
-    ]
+    assert summary(response) == [("__consumer_offsets", 0, 2), ("__transaction_state", 0, 3)]
     assert [topic.is_internal for topic in response.topics] == [True, True]
     assert node.live.image.topic_config("__consumer_offsets")["cleanup.policy"] == "compact"
+    assert dict(node.live.image.topic_config("__transaction_state")) == {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": "1",
+        "segment.bytes": "104857600",
+        "unclean.leader.election.enable": "false",
+    }
 
 
 @pytest.mark.parametrize(("version", "cluster", "topic"), [(8, 8096, 3576), (13, 8096, 3576)])

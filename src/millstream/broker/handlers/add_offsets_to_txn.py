@@ -1,0 +1,60 @@
+"""AddOffsetsToTxn: a producer is about to commit offsets of a group in its transaction.
+
+Versions 0-4. Adds the group's partition of `__consumer_offsets` to the transaction, as AddPartitionsToTxn does with others.
+PRODUCER_FENCED is told from version 2 on, before INVALID_PRODUCER_EPOCH.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.coordinator_topic import NODE_ITSELF
+from millstream.broker.internal_topics import CONSUMER_OFFSETS, ensure_internal_topic
+from millstream.broker.request_context import RequestContext
+from millstream.broker.transaction_errors import error_code
+from millstream.coordinator.placement import partition_for
+from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.errors import InvalidRequest, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.add_offsets_to_txn import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+)
+from millstream.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+
+API = ApiSpec(ApiKey.ADD_OFFSETS_TO_TXN, versions=range(5))
+_KNOWS_FENCED_FROM: Final = 2
+
+
+async def handle(
+    request: AddOffsetsToTxnRequest, context: RequestContext
+) -> AddOffsetsToTxnResponse:
+    if not request.transactional_id:
+        raise InvalidRequest("a transactional id must not be empty")
+    offsets = await ensure_internal_topic(context.node, CONSUMER_OFFSETS)
+    partition = partition_for(request.group_id, len(offsets.partitions))
+    added = AddPartitionsToTxnTransaction(
+        transactional_id=request.transactional_id,
+        producer_id=request.producer_id,
+        producer_epoch=request.producer_epoch,
+        topics=[AddPartitionsToTxnTopic(CONSUMER_OFFSETS, [partition])],
+    )
+    try:
+        # As a client that adds for itself, whatever the version: NODE_ITSELF speaks version 0.
+        await context.node.transaction_coordinator.ask(
+            request.transactional_id,
+            TransactionShard.handle_add_partitions,
+            added,
+            AddPartitionsToTxnResult,
+            NODE_ITSELF,
+        )
+    except KafkaError as error:
+        return AddOffsetsToTxnResponse(
+            error_code=error_code(error, context.version, _KNOWS_FENCED_FROM)
+        )
+    return AddOffsetsToTxnResponse()

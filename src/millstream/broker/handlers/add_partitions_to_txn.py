@@ -1,0 +1,102 @@
+"""AddPartitionsToTxn: partitions that a producer is about to write to in its transaction.
+
+Versions 0-5. Up to version 3 one transaction, from the producer. From 4 on several, from brokers: to add for producers that
+leave it to them (KIP-890), or only to verify (TRANSACTION_ABORTABLE for a partition that was not added). Answered when the
+transaction's new state is in the log. Where one partition does not exist, none is added: that one is told
+UNKNOWN_TOPIC_OR_PARTITION, the others OPERATION_NOT_ATTEMPTED. PRODUCER_FENCED is told from version 2 on, before
+INVALID_PRODUCER_EPOCH.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.coordinator_topic import caller_of
+from millstream.broker.request_context import RequestContext
+from millstream.broker.transaction_errors import error_code, partitions_of
+from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.errors import (
+    InvalidRequest,
+    KafkaError,
+    OperationNotAttempted,
+    UnknownTopicOrPartition,
+)
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+API = ApiSpec(ApiKey.ADD_PARTITIONS_TO_TXN, versions=range(6))
+_BATCHED_VERSION: Final = 4
+_KNOWS_FENCED_FROM: Final = 2
+
+
+async def handle(
+    request: AddPartitionsToTxnRequest, context: RequestContext
+) -> AddPartitionsToTxnResponse:
+    if context.version >= _BATCHED_VERSION:
+        results = [await _add(each, context) for each in request.transactions]
+        return AddPartitionsToTxnResponse(results_by_transaction=results)
+    asked = AddPartitionsToTxnTransaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+    result = await _add(asked, context)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=result.topic_results)
+
+
+async def _add(
+    asked: AddPartitionsToTxnTransaction, context: RequestContext
+) -> AddPartitionsToTxnResult:
+    image = context.node.metadata.image
+    unknown = {each for each in partitions_of(asked.topics) if image.partition(*each) is None}
+    if unknown:
+        return _refused(
+            asked,
+            lambda partition: (
+                (UnknownTopicOrPartition if partition in unknown else OperationNotAttempted).code
+            ),
+        )
+    try:
+        if not asked.transactional_id:
+            raise InvalidRequest("a transactional id must not be empty")
+        return await context.node.transaction_coordinator.ask(
+            asked.transactional_id,
+            TransactionShard.handle_add_partitions,
+            asked,
+            AddPartitionsToTxnResult,
+            caller_of(context),
+        )
+    except KafkaError as error:
+        code = error_code(error, context.version, _KNOWS_FENCED_FROM)
+        return _refused(asked, lambda _partition: code)
+
+
+def _refused(
+    asked: AddPartitionsToTxnTransaction, code_of: Callable[[TopicPartition], int]
+) -> AddPartitionsToTxnResult:
+    return AddPartitionsToTxnResult(
+        transactional_id=asked.transactional_id,
+        topic_results=[
+            AddPartitionsToTxnTopicResult(
+                topic.name,
+                [
+                    AddPartitionsToTxnPartitionResult(
+                        number, code_of(TopicPartition(topic.name, number))
+                    )
+                    for number in topic.partitions
+                ],
+            )
+            for topic in asked.topics
+        ],
+    )

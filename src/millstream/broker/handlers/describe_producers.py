@@ -1,0 +1,56 @@
+"""DescribeProducers: what the logs of partitions know of their producers, to find transactions that hang (KIP-664).
+
+Version 0. Answered by the leader, with an error for each partition.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import KafkaError
+from millstream.metadata.topic_names import check_topic_name
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+API = ApiSpec(ApiKey.DESCRIBE_PRODUCERS, versions=range(1))
+
+
+def handle(request: DescribeProducersRequest, context: RequestContext) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                topic.name,
+                [_describe(topic.name, number, context) for number in topic.partition_indexes],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _describe(topic: str, number: int, context: RequestContext) -> PartitionResponse:
+    try:
+        check_topic_name(topic)
+        partition = context.node.partitions.get(topic, number)
+        partition.check_leader()
+    except KafkaError as error:
+        return PartitionResponse(number, error.code, str(error))
+    return PartitionResponse(
+        partition_index=number,
+        active_producers=[
+            ProducerState(
+                producer_id=entry.producer_id,
+                producer_epoch=entry.producer_epoch,
+                last_sequence=entry.last_sequence,
+                last_timestamp=entry.last_timestamp_ms,
+                coordinator_epoch=entry.coordinator_epoch,
+                current_txn_start_offset=entry.transaction_first_offset,
+            )
+            for entry in partition.log.producers.entries()
+        ],
+    )

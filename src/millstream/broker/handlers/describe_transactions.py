@@ -1,0 +1,42 @@
+"""DescribeTransactions: the state of transactional ids, their producers and the partitions of open transactions.
+
+Version 0. Answered by the coordinator of each id, with an error for each (TRANSACTIONAL_ID_NOT_FOUND).
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.coordinator_topic import caller_of
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.errors import InvalidRequest, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TransactionState,
+)
+
+API = ApiSpec(ApiKey.DESCRIBE_TRANSACTIONS, versions=range(1))
+
+
+async def handle(
+    request: DescribeTransactionsRequest, context: RequestContext
+) -> DescribeTransactionsResponse:
+    described = [await _describe(each, context) for each in request.transactional_ids]
+    return DescribeTransactionsResponse(transaction_states=described)
+
+
+async def _describe(transactional_id: str, context: RequestContext) -> TransactionState:
+    try:
+        if not transactional_id:
+            raise InvalidRequest("a transactional id must not be empty")
+        return await context.node.transaction_coordinator.ask(
+            transactional_id,
+            TransactionShard.handle_describe_transaction,
+            transactional_id,
+            TransactionState,
+            caller_of(context),
+        )
+    except KafkaError as error:
+        return TransactionState(error_code=error.code, transactional_id=transactional_id)

@@ -1,0 +1,39 @@
+"""EndTxn: commits or aborts the transaction of a transactional id.
+
+Versions 0-5. Answered when the decision is in the log; the markers follow. From version 5 on (KIP-890) every end raises the
+epoch and the answer gives the one to go on with, a new producer id when the epochs of the old one are used up; a repeated
+EndTxn is answered alike, and an abort without a transaction is one. Up to version 4 the epoch stays. A commit that comes after
+the coordinator has aborted the transaction is told PRODUCER_FENCED (before version 2 INVALID_PRODUCER_EPOCH), also where Kafka
+4.3.1 says INVALID_TXN_STATE to producers of version 5 (KAFKA-20785).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.coordinator_topic import caller_of
+from millstream.broker.request_context import RequestContext
+from millstream.broker.transaction_errors import error_code
+from millstream.coordinator.transaction.shard import TransactionShard
+from millstream.errors import InvalidRequest, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
+
+API = ApiSpec(ApiKey.END_TXN, versions=range(6))
+_KNOWS_FENCED_FROM: Final = 2
+
+
+async def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
+    if not request.transactional_id:
+        raise InvalidRequest("a transactional id must not be empty")
+    try:
+        return await context.node.transaction_coordinator.ask(
+            request.transactional_id,
+            TransactionShard.handle_end_transaction,
+            request,
+            EndTxnResponse,
+            caller_of(context),
+        )
+    except KafkaError as error:
+        return EndTxnResponse(error_code=error_code(error, context.version, _KNOWS_FENCED_FROM))

@@ -1,0 +1,150 @@
+"""TxnOffsetCommit: a group's positions, committed with a transaction. They count from its commit marker on.
+
+Versions 0-5. From version 3 on the member that commits is checked as for OffsetCommit (KIP-447). From version 5 on the group's
+partition of `__consumer_offsets` is added to the transaction here (KIP-890); before that, it is asked whether the producer has
+added it. Every partition has its own error: what does not exist is refused, the rest is committed. Before version 2
+COORDINATOR_LOAD_IN_PROGRESS is told as COORDINATOR_NOT_AVAILABLE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.coordinator_topic import ask_shard, caller_of
+from millstream.broker.request_context import RequestContext
+from millstream.broker.transaction_claims import ClaimKind, TransactionClaim, claim_partitions
+from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.result import CoordinatorContext, CoordinatorResult
+from millstream.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    InvalidGroupId,
+    InvalidTxnState,
+    KafkaError,
+    UnknownTopicOrPartition,
+)
+from millstream.metadata.image import MetadataImage
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+from millstream.replication.partition import Partition
+from millstream.runtime import Instant
+
+API = ApiSpec(ApiKey.TXN_OFFSET_COMMIT, versions=range(6))
+_ADDS_VERSION: Final = 5
+_KNOWS_ABORTABLE_VERSION: Final = 4
+_KNOWS_LOADING_VERSION: Final = 2
+
+ErrorCodes = dict[tuple[str, int], int]
+
+
+async def handle(
+    request: TxnOffsetCommitRequest, context: RequestContext
+) -> TxnOffsetCommitResponse:
+    image = context.node.metadata.image
+    known = [part for topic in request.topics if (part := _known_part(topic, image)).partitions]
+    codes = await _commit(replace(request, topics=known), context) if known else {}
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                topic.name,
+                [
+                    TxnOffsetCommitResponsePartition(
+                        each.partition_index,
+                        codes.get((topic.name, each.partition_index), UnknownTopicOrPartition.code),
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _known_part(
+    topic: TxnOffsetCommitRequestTopic, image: MetadataImage
+) -> TxnOffsetCommitRequestTopic:
+    exists = [p for p in topic.partitions if image.partition(topic.name, p.partition_index)]
+    return TxnOffsetCommitRequestTopic(topic.name, exists)
+
+
+async def _commit(request: TxnOffsetCommitRequest, context: RequestContext) -> ErrorCodes:
+    """An error of the whole request is every partition's error."""
+    try:
+        response = await _commit_in_transaction(request, context)
+    except KafkaError as error:
+        code = _told(error, context.version).code
+        return {(t.name, p.partition_index): code for t in request.topics for p in t.partitions}
+    return {
+        (topic.name, each.partition_index): each.error_code
+        for topic in response.topics
+        for each in topic.partitions
+    }
+
+
+async def _commit_in_transaction(
+    request: TxnOffsetCommitRequest, context: RequestContext
+) -> TxnOffsetCommitResponse:
+    if not request.group_id:
+        raise InvalidGroupId("a group id must not be empty")
+    coordinator = context.node.group_coordinator.shards.shard_of(request.group_id)
+    partition = coordinator.partition
+    marker_offset = await _join_transaction(request, partition, context)
+
+    def commit(
+        shard: GroupShard, asked: TxnOffsetCommitRequest, caller: CoordinatorContext, now: Instant
+    ) -> CoordinatorResult:
+        """Checked right before the append, which follows without a pause."""
+        producers = partition.log.producers
+        producers.check_epoch(asked.producer_id, asked.producer_epoch)
+        if producers.last_marker_offset(asked.producer_id) != marker_offset:
+            raise InvalidTxnState("the transaction was ended while its offsets were on their way")
+        return shard.handle_txn_offset_commit(asked, caller, now)
+
+    return await ask_shard(
+        coordinator, commit, request, TxnOffsetCommitResponse, caller_of(context)
+    )
+
+
+async def _join_transaction(
+    request: TxnOffsetCommitRequest, partition: Partition, context: RequestContext
+) -> int:
+    """Sees to it that the transaction knows of `partition`; the last marker offset of the producer there. Raises why not."""
+    producers = partition.log.producers
+    producers.check_epoch(request.producer_id, request.producer_epoch)
+    marker_offset = producers.last_marker_offset(request.producer_id)
+    kind = _kind(context.version)
+    must_ask = (
+        kind is ClaimKind.ADDS or context.node.config.transaction_partition_verification_enable
+    )
+    if must_ask and not producers.has_open_transaction(request.producer_id, request.producer_epoch):
+        claim = TransactionClaim(
+            request.transactional_id, request.producer_id, request.producer_epoch, kind
+        )
+        errors = await claim_partitions(
+            context.node.transaction_coordinator, claim, [partition.topic_partition]
+        )
+        for error in errors.values():
+            raise error
+    return marker_offset
+
+
+def _kind(version: int) -> ClaimKind:
+    if version >= _ADDS_VERSION:
+        return ClaimKind.ADDS
+    if version >= _KNOWS_ABORTABLE_VERSION:
+        return ClaimKind.VERIFIES
+    return ClaimKind.VERIFIES_FOR_OLD_CLIENTS
+
+
+def _told(error: KafkaError, version: int) -> KafkaError:
+    if isinstance(error, CoordinatorLoadInProgress) and version < _KNOWS_LOADING_VERSION:
+        return CoordinatorNotAvailable(str(error))
+    return error

@@ -1,0 +1,77 @@
+"""WriteTxnMarkers: ends transactions in partitions this broker leads. Sent by transaction coordinators and by administrators.
+
+Versions 1-2. Version 2 says which transaction.version the marker follows (KIP-1228): from 2 on its epoch must be above that of
+the records. Every partition has its own error; a marker that is written a second time is not one. Offsets that were
+committed in the transaction count, or are forgotten, when the marker is in `__consumer_offsets`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.transaction_markers import TransactionMarkers
+from millstream.errors import KafkaError
+from millstream.model import TopicPartition
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from millstream.records.control import TransactionMarker
+
+API = ApiSpec(ApiKey.WRITE_TXN_MARKERS, versions=range(1, 3))
+
+
+async def handle(
+    request: WriteTxnMarkersRequest, context: RequestContext
+) -> WriteTxnMarkersResponse:
+    results = [await _write(each, context.node.transaction_markers) for each in request.markers]
+    return WriteTxnMarkersResponse(markers=results)
+
+
+async def _write(asked: WritableTxnMarker, markers: TransactionMarkers) -> WritableTxnMarkerResult:
+    """To all partitions at once, so that they share what they wait for."""
+    marker = TransactionMarker(
+        asked.producer_id,
+        asked.producer_epoch,
+        asked.coordinator_epoch,
+        asked.transaction_result,
+        asked.transaction_version,
+    )
+    async with asyncio.TaskGroup() as tasks:
+        writes = {
+            partition: tasks.create_task(_write_one(partition, marker, markers))
+            for topic in asked.topics
+            for partition in (TopicPartition(topic.name, n) for n in topic.partition_indexes)
+        }
+    return WritableTxnMarkerResult(
+        asked.producer_id,
+        [
+            WritableTxnMarkerTopicResult(
+                topic.name,
+                [
+                    WritableTxnMarkerPartitionResult(
+                        number, writes[TopicPartition(topic.name, number)].result()
+                    )
+                    for number in topic.partition_indexes
+                ],
+            )
+            for topic in asked.topics
+        ],
+    )
+
+
+async def _write_one(
+    partition: TopicPartition, marker: TransactionMarker, markers: TransactionMarkers
+) -> int:
+    try:
+        await markers.write(partition, marker)
+    except KafkaError as error:
+        return error.code
+    return 0
