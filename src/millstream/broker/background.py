@@ -9,31 +9,34 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from millstream.broker.config import BrokerConfig
 from millstream.broker.disk_pool import DiskPool
+from millstream.broker.hosted_partitions import HostedPartitions
 from millstream.broker.log_flusher import GroupCommitFlusher
-from millstream.broker.node import Partitions, Tasks
+from millstream.broker.node import Tasks
 from millstream.errors import KafkaStorageError
-from millstream.log.log_directory import LogDirectory
+from millstream.log.log_directories import LogDirectories
 from millstream.model import TopicPartition
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
 _DELETED_FILES_INTERVAL_MS = 10_000
+_REFUSED_LOGS_INTERVAL_MS = 5_000
 _FLUSH_CHECK_INTERVAL_MS = 5_000
 
 
 class BackgroundWork:
     def __init__(
         self,
-        directory: LogDirectory,
-        partitions: Partitions,
+        directories: LogDirectories,
+        partitions: HostedPartitions,
         flusher: GroupCommitFlusher,
         pool: DiskPool,
         clock: Clock,
     ) -> None:
-        self._directory = directory
+        self._directories = directories
         self._partitions = partitions
         self._flusher = flusher
         self._pool = pool
@@ -47,6 +50,7 @@ class BackgroundWork:
             ("recovery points", initial_ms, config.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points),
             ("retention", initial_ms, config.log_retention_check_interval_ms, self.maintain_logs),
             ("deleted topics", 0, _DELETED_FILES_INTERVAL_MS, self.remove_deleted_topics),
+            ("refused logs", 0, _REFUSED_LOGS_INTERVAL_MS, self.open_refused_logs),
             ("flushes", 0, _FLUSH_CHECK_INTERVAL_MS, self.flush_due_logs),
         ):  # fmt: skip
             tasks.start(self._repeat(work, first_ms, interval_ms), f"background: {name}")
@@ -72,11 +76,13 @@ class BackgroundWork:
         """Writes nothing while nothing has moved."""
         current = self.high_watermarks()
         if current != self._written_high_watermarks:
-            await self._pool.run(lambda: self._directory.checkpoint_high_watermarks(current))
+            for directory in self._directories:
+                await self._pool.run(partial(directory.checkpoint_high_watermarks, current))
             self._written_high_watermarks = current
 
     async def checkpoint_recovery_points(self) -> None:
-        await self._pool.run(self._directory.checkpoint_recovery_points)
+        for directory in self._directories:
+            await self._pool.run(directory.checkpoint_recovery_points)
 
     async def maintain_logs(self) -> None:
         """Retention, expired producers and old files, log by log, giving way between two."""
@@ -89,7 +95,16 @@ class BackgroundWork:
             await asyncio.sleep(0)
 
     async def remove_deleted_topics(self) -> None:
-        self._directory.remove_due(self._clock.now())
+        for directory in self._directories:
+            for remove in directory.take_due_removals(self._clock.now()):
+                try:
+                    await self._pool.run(remove)
+                except OSError as error:
+                    _LOGGER.error("a deleted topic's files stay until the next start: %s", error)  # noqa: TRY400 - the sentence says it
+
+    async def open_refused_logs(self) -> None:
+        """What the disk refused may succeed now, when it was full."""
+        self._partitions.open_refused()
 
     async def flush_due_logs(self) -> None:
         """Rolled segments, and what flush.messages and flush.ms ask for."""

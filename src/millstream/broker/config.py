@@ -121,7 +121,10 @@ class BrokerConfig:
     metadata_log_segment_bytes: int
     metadata_log_segment_ms: int
 
-    data_directory: str
+    data_directories: tuple[str, ...]
+    """Where logs live; the metadata log in the first one."""
+    metadata_is_apart: bool
+    """The first directory is for nothing but the metadata log."""
     listeners: tuple[Listener, ...]
     """Where to listen for clients."""
     advertised: tuple[Listener, ...] | None
@@ -153,7 +156,8 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
     advertised = _list_of(values, "advertised.listeners")
     return BrokerConfig(
         **typed,
-        data_directory=_data_directory(values),
+        data_directories=_data_directories(values),
+        metadata_is_apart=values["metadata.log.dir"] not in {None, *_partition_directories(values)},
         listeners=client_listeners(
             listeners, controller_names, _items(str(values["listener.security.protocol.map"]))
         ),
@@ -177,7 +181,8 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
     return replace(
         changed,
         node_id=static.node_id,
-        data_directory=static.data_directory,
+        data_directories=static.data_directories,
+        metadata_is_apart=static.metadata_is_apart,
         listeners=static.listeners,
         advertised=static.advertised,
         settings=static.settings,
@@ -273,18 +278,19 @@ def _check_connection_limits(values: Mapping[str, ConfigValue]) -> None:
         )
 
 
-def _data_directory(values: Mapping[str, ConfigValue]) -> str:
+def _partition_directories(values: Mapping[str, ConfigValue]) -> tuple[str, ...]:
     directories = _list_of(values, "log.dirs") or _list_of(values, "log.dir")
-    if len(directories) > 1:
-        raise ConfigError(
-            f"log.dirs names {len(directories)} directories: this version keeps all logs in one"
-        )
-    metadata_directory = values["metadata.log.dir"]
-    if metadata_directory not in {None, directories[0]}:
-        raise ConfigError(
-            f"metadata.log.dir={metadata_directory}: this version keeps the metadata log in log.dirs; remove the key"
-        )
-    return directories[0]
+    if len(set(directories)) != len(directories):
+        raise ConfigError(f"log.dirs names a directory twice: {','.join(directories)}")
+    return directories
+
+
+def _data_directories(values: Mapping[str, ConfigValue]) -> tuple[str, ...]:
+    """That of the metadata log first."""
+    directories = _partition_directories(values)
+    metadata_directory = values["metadata.log.dir"] or directories[0]
+    assert isinstance(metadata_directory, str), "metadata.log.dir is a string in the table"
+    return metadata_directory, *(each for each in directories if each != metadata_directory)
 
 
 def _list_of(values: Mapping[str, ConfigValue], name: str) -> tuple[str, ...]:

@@ -1,44 +1,49 @@
-"""Opens a node's data directory: formats an empty one, refuses one that belongs to somebody else."""
+"""Opens a node's data directories: formats empty ones, refuses those that belong to somebody else, sets unreadable ones aside."""
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from millstream.broker.config import BrokerConfig
-from millstream.errors import ConfigError
+from millstream.errors import ConfigError, MillstreamError
+from millstream.log.log_directories import LogDirectories
 from millstream.log.log_directory import LogDirectory, format_directory, read_meta_properties
 from millstream.log.log_environment import LogEnvironment
 from millstream.log.text_checkpoints import LOCK_FILE, MetaProperties
-from millstream.model import TopicPartition, Uuid, uuid_from_random, uuid_from_text, uuid_text
+from millstream.model import Uuid, uuid_from_random, uuid_from_text, uuid_text
 from millstream.runtime import Random
 
-_NAME_MAX: Final = 255
+_LOGGER = logging.getLogger(__name__)
 _MAY_BE_IN_AN_EMPTY_DIRECTORY: Final = {LOCK_FILE, "lost+found"}
 
 
-def open_data_directory(
+def open_data_directories(
     config: BrokerConfig, environment: LogEnvironment, cluster_id: str | None
-) -> LogDirectory:
-    """The directory, locked. `cluster_id`: of a new cluster, or the one that an old directory must have.
+) -> LogDirectories:
+    """The directories, locked. `cluster_id`: of a new cluster, or the one that old directories must have.
 
+    The one of the metadata log must be usable; another that the disk does not give is offline, and its partitions with it.
     Raises ConfigError with a sentence for the operator, DamagedFile.
     """
-    path, file_system = config.data_directory, environment.file_system
+    first, *others = config.data_directories
+    opened = [_open_or_refuse(first, config, environment, cluster_id)]
+    unusable: dict[str, str] = {}
     try:
-        file_system.make_directory(path)
-        meta = read_meta_properties(file_system, path)
-        if meta is None:
-            _check_empty(path, file_system.list(path))
-            format_directory(
-                file_system, path, _new_meta(config.node_id, environment.random, cluster_id)
-            )
-        else:
-            _check_owner(path, meta, config.node_id, cluster_id)
-        return LogDirectory.open(path, environment)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot use {path} as data directory: {error.strerror or error}; choose another with --data"
-        ) from error
+        for path in others:
+            try:
+                directory = _open(path, config, environment, opened[0].meta.cluster_id)
+            except OSError as error:
+                unusable[path] = f"{path} is offline: {error.strerror or error}"
+                _LOGGER.error("%s", unusable[path])  # noqa: TRY400 - the sentence says it
+            else:
+                opened.append(directory)
+        _check_different(opened)
+    except MillstreamError:
+        for directory in opened:
+            directory.abandon()
+        raise
+    return LogDirectories(opened, unusable, metadata_is_apart=config.metadata_is_apart)
 
 
 def random_uuid(random: Random) -> Uuid:
@@ -49,14 +54,30 @@ def random_uuid(random: Random) -> Uuid:
             return uuid
 
 
-def move_aside(path: str, partition: TopicPartition, environment: LogEnvironment) -> str:
-    """Renames a partition's directory as Kafka does with strays; returns the new path. Nothing is deleted."""
-    suffix = f".{environment.random.randbytes(16).hex()}-stray"
-    number = f"-{partition.partition}"
-    topic = partition.topic[: _NAME_MAX - len(suffix) - len(number)]
-    target = f"{path}/{topic}{number}{suffix}"
-    environment.file_system.rename(f"{path}/{partition}", target)
-    return target
+def _open_or_refuse(
+    path: str, config: BrokerConfig, environment: LogEnvironment, cluster_id: str | None
+) -> LogDirectory:
+    try:
+        return _open(path, config, environment, cluster_id)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot use {path} as data directory: {error.strerror or error}; choose another with --data"
+        ) from error
+
+
+def _open(
+    path: str, config: BrokerConfig, environment: LogEnvironment, cluster_id: str | None
+) -> LogDirectory:
+    file_system = environment.file_system
+    file_system.make_directory(path)
+    meta = read_meta_properties(file_system, path)
+    if meta is None:
+        _check_empty(path, file_system.list(path))
+        meta = _new_meta(config.node_id, environment.random, cluster_id)
+        format_directory(file_system, path, meta)
+    else:
+        _check_owner(path, meta, config.node_id, cluster_id)
+    return LogDirectory.open(path, environment)
 
 
 def _new_meta(node_id: int, random: Random, cluster_id: str | None) -> MetaProperties:
@@ -87,3 +108,13 @@ def _check_owner(path: str, meta: MetaProperties, node_id: int, cluster_id: str 
         raise ConfigError(
             f"{path} belongs to cluster {meta.cluster_id}, not to {cluster_id}: give another --data, or leave the cluster id out"
         )
+
+
+def _check_different(opened: list[LogDirectory]) -> None:
+    paths: dict[Uuid, str] = {}
+    for directory in opened:
+        other = paths.setdefault(directory.meta.directory_id, directory.path)
+        if other != directory.path:
+            raise ConfigError(
+                f"{directory.path} and {other} have the same directory.id: one is a copy of the other; remove it from log.dirs"
+            )

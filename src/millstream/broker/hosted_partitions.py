@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
-from millstream.broker.data_directory import move_aside
 from millstream.errors import (
     KafkaError,
     KafkaStorageError,
@@ -17,14 +16,15 @@ from millstream.errors import (
     NotLeaderOrFollower,
     UnknownTopicOrPartition,
 )
+from millstream.log.log_directories import LogDirectories
 from millstream.log.log_directory import LogDirectory
-from millstream.log.log_environment import LogEnvironment
 from millstream.metadata.config_resource import ConfigResourceType
+from millstream.metadata.directory_ids import UNASSIGNED_DIRECTORY, assigned_directory
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.metadata.loader import PublishedImage
 from millstream.metadata.topic_config import LogConfig, log_config
-from millstream.model import BrokerId, TopicPartition
+from millstream.model import BrokerId, TopicPartition, Uuid
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 
@@ -36,21 +36,24 @@ class HostedPartitions:
 
     def __init__(
         self,
-        directory: LogDirectory,
-        environment: LogEnvironment,
+        directories: LogDirectories,
         *,
         node_id: BrokerId,
         static_settings: Mapping[str, str],
         clock: Clock,
         on_progress: Callable[[TopicPartition], None],
+        on_placed: Callable[[TopicImage, int, Uuid], None],
     ) -> None:
-        self._directory = directory
-        self._environment = environment
+        """`on_placed` is told topic, partition and directory id of replicas that are not where the metadata has them."""
+        self._directories = directories
+        self._on_placed = on_placed
         self._node_id = node_id
         self._static_settings = static_settings
         self._clock = clock
         self._on_progress = on_progress
         self._hosted: dict[tuple[str, int], Partition] = {}
+        self._refused: set[TopicPartition] = set()
+        """Logs that could not be opened and may be another time."""
         self._image = MetadataImage()
 
     def get(self, topic: str, partition: int) -> Partition:
@@ -102,29 +105,66 @@ class HostedPartitions:
     def _open(self, topic: TopicImage, number: int) -> Partition | None:
         """A log that cannot be opened is offline; the others are not its business."""
         name = TopicPartition(topic.name, number)
+        assigned = assigned_directory(topic.partitions[number], self._node_id)
+        directory = self._directory_for(name, assigned)
+        if directory is None:
+            return None
+        self._refused.discard(name)
         try:
-            log = self._directory.open_log(
+            log = directory.open_log(
                 name, self.log_config(topic.name), self._clock.now(), topic.topic_id
             )
         except MillstreamError as error:
             _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
+            if isinstance(error, KafkaStorageError):
+                self._refused.add(name)
             return None
         if log.removed_bytes:
             _LOGGER.warning(
                 "%s: recovery cut %d bytes that are no valid batch; the log ends at offset %d",
                 name, log.removed_bytes, log.log_end_offset,
             )  # fmt: skip
-        saved = self._directory.saved_high_watermarks.pop(name, 0)
+        saved = directory.saved_high_watermarks.pop(name, 0)
         hosted = Partition(log, topic.topic_id, self._node_id, saved, self._on_progress)
         self._hosted[name] = hosted
+        if assigned != directory.meta.directory_id:
+            self._on_placed(topic, number, directory.meta.directory_id)
         return hosted
+
+    def _directory_for(self, name: TopicPartition, assigned: Uuid) -> LogDirectory | None:
+        """None where the partition's directory is offline: another must not begin it anew."""
+        found = self._directories.place(name, assigned)
+        may_begin = (
+            assigned == UNASSIGNED_DIRECTORY
+            or not self._directories.offline
+            or self._directories.has_online(assigned)
+        )
+        if found is None or not (may_begin or found.holds(name)):
+            _LOGGER.error("%s is offline, and so is its data directory", name)
+            return None
+        return found
+
+    def open_refused(self) -> None:
+        """Tries again what the disk refused, for lack of space perhaps."""
+        for name in sorted(self._refused):
+            topic = self._image.topic(name.topic)
+            if topic is None or name.partition >= len(topic.partitions):
+                self._refused.discard(name)
+            else:
+                self._host(topic, [name.partition])
+
+    def lose(self, lost: Iterable[TopicPartition]) -> None:
+        """Their data directory failed: whoever asks for them is told so from now on."""
+        for name in lost:
+            if self._hosted.pop(name, None) is not None:
+                self._on_progress(name)
 
     def _drop(self, topic: str, number: int) -> None:
         dropped = self._hosted.pop((topic, number), None)
         if dropped is None:
             return
         try:
-            self._directory.delete_log(dropped.topic_partition, self._clock.now())
+            self._directories.of(dropped.log).delete_log(dropped.topic_partition, self._clock.now())
         except MillstreamError as error:
             _LOGGER.error(  # noqa: TRY400 - the sentence says it
                 "%s is deleted, but its files stay until the next start: %s",
@@ -144,14 +184,15 @@ class HostedPartitions:
                 hosted.log.update_config(config)
 
     def _move_strays_aside(self, image: MetadataImage) -> None:
-        for found in self._directory.find_logs():
-            topic = image.topic(found.partition.topic)
-            known = topic is not None and found.partition.partition < len(topic.partitions)
-            if not known or (topic and found.topic_id not in {None, topic.topic_id}):
-                moved = move_aside(self._directory.path, found.partition, self._environment)
-                _LOGGER.warning(
-                    "%s is in no topic of the metadata: moved to %s", found.partition, moved
-                )
+        for directory in self._directories:
+            for found in directory.find_logs():
+                topic = image.topic(found.partition.topic)
+                known = topic is not None and found.partition.partition < len(topic.partitions)
+                if not known or (topic and found.topic_id not in {None, topic.topic_id}):
+                    moved = directory.move_aside(found.partition)
+                    _LOGGER.warning(
+                        "%s is in no topic of the metadata: moved to %s", found.partition, moved
+                    )
 
     def _why_not(self, topic: str, partition: int) -> KafkaError:
         image = self._image.partition(topic, partition)

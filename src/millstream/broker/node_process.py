@@ -19,14 +19,14 @@ from enum import IntEnum
 from typing import Final
 
 from millstream.broker.config import BrokerConfig
-from millstream.broker.data_directory import open_data_directory
+from millstream.broker.data_directory import open_data_directories
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.dispatch import Dispatcher
 from millstream.broker.listeners import Listener, advertised_listeners
 from millstream.broker.node_parts import NodeParts
 from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.registry import HANDLERS
-from millstream.log.log_directory import LogDirectory
+from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
 from millstream.net.limits import ConnectionLimits
 from millstream.net.socket_server import SocketServer
@@ -99,24 +99,24 @@ class NodeProcess:
         `announce` is called once, when the node answers.
         """
         pool = DiskPool()
-        directory: LogDirectory | None = None
+        directories: LogDirectories | None = None
         try:
             self._enter(BrokerState.STARTING)
             bound = self._bind()
-            directory = open_data_directory(self._config, self._environment, cluster_id)
-            await self._live(directory, bound, pool, announce)
+            directories = open_data_directories(self._config, self._environment, cluster_id)
+            await self._live(directories, bound, pool, announce)
         except BaseExceptionGroup as errors:
             raise _first(errors) from errors
         finally:
             self._server.close()
             pool.close()
-            if directory is not None:
-                directory.abandon()
+            if directories is not None:
+                directories.abandon()
             self._enter(BrokerState.NOT_RUNNING)
 
     async def _live(
         self,
-        directory: LogDirectory,
+        directories: LogDirectories,
         bound: tuple[Listener, ...],
         pool: DiskPool,
         announce: Callable[[ReadyReport], None],
@@ -125,7 +125,7 @@ class NodeProcess:
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             parts = NodeParts(
-                self._config, directory, self._environment, self._clock, tasks=tasks, pool=pool
+                self._config, directories, self._environment, self._clock, tasks=tasks, pool=pool
             )
             self._enter(BrokerState.RECOVERY)
             await parts.start(advertised)
@@ -135,8 +135,8 @@ class NodeProcess:
                 ReadyReport(
                     f"{advertised[0].host}:{advertised[0].port}",
                     self._config.node_id,
-                    directory.meta.cluster_id,
-                    directory.path,
+                    directories.metadata.meta.cluster_id,
+                    ",".join(directories.paths),
                 )
             )
             await self._stop_requested.wait()
@@ -144,7 +144,7 @@ class NodeProcess:
                 await self._shut_down(parts)
             tasks.cancel_all()
         if not self._abort:
-            parts.close()
+            await parts.close()
 
     async def _shut_down(self, parts: NodeParts) -> None:
         """Gives up leadership, answers what was asked, and tells whoever waits that the node goes."""

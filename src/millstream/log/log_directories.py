@@ -5,7 +5,7 @@ The first directory holds the metadata log; a node cannot live without it. Decid
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import final
 
 from millstream.errors import KafkaStorageError
@@ -17,12 +17,22 @@ from millstream.model import TopicPartition, Uuid
 @final
 class LogDirectories:
     def __init__(
-        self, usable: Sequence[LogDirectory], unusable: Mapping[str, str] | None = None
+        self,
+        usable: Sequence[LogDirectory],
+        unusable: Mapping[str, str] | None = None,
+        *,
+        metadata_is_apart: bool = False,
     ) -> None:
-        """`usable`: opened, that of the metadata log first. `unusable`: path to reason, for those that could not be."""
+        """`usable`: opened, that of the metadata log first. `unusable`: path to reason, for those that could not be.
+
+        `metadata_is_apart`: the first directory holds nothing but the metadata log.
+        """
+        self.cordoned: Collection[str] = ()
+        """Paths that get no new logs unless there is no other."""
         self._online = {directory.path: directory for directory in usable}
         self._metadata = usable[0]
         self._offline = dict(unusable or {})
+        self._is_apart = metadata_is_apart
         self._failed: list[LogDirectory] = []
 
     @property
@@ -64,21 +74,30 @@ class LogDirectories:
                 return directory
         raise KafkaStorageError(f"the data directory of {log.partition} is offline")
 
-    def place(
-        self, partition: TopicPartition, assigned: Uuid, cordoned: Container[str] = ()
-    ) -> LogDirectory:
+    @property
+    def for_partitions(self) -> list[LogDirectory]:
+        return [each for each in self if not (self._is_apart and each is self._metadata)]
+
+    def place(self, partition: TopicPartition, assigned: Uuid) -> LogDirectory | None:
         """The directory that has the log already, else the one in `assigned`, else the one with the fewest partitions.
 
-        `cordoned` paths get no new logs unless there is no other.
+        None when no directory for partitions is left.
         """
+        usable = self.for_partitions
+        if len(usable) > 1:
+            for directory in usable:
+                if directory.holds(partition):
+                    return directory
+            for directory in usable:
+                if directory.meta.directory_id == assigned:
+                    return directory
+        open_to_new = [each for each in usable if each.path not in self.cordoned]
+        return min(open_to_new or usable, key=len, default=None)
+
+    def set_producer_id_expiration(self, expiration_ms: int) -> None:
+        """From now on producers are forgotten after this time."""
         for directory in self:
-            if directory.holds(partition):
-                return directory
-        for directory in self:
-            if directory.meta.directory_id == assigned:
-                return directory
-        open_to_new = [each for each in self if each.path not in cordoned] or list(self)
-        return min(open_to_new, key=len)
+            directory.set_producer_id_expiration(expiration_ms)
 
     def take_offline(self, directory: LogDirectory) -> list[TopicPartition]:
         """Returns the partitions that had their log in it; the directory must have failed."""

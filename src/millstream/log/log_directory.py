@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple, Self, final
 
 from millstream.errors import ConfigError, KafkaStorageError
@@ -156,6 +157,9 @@ class LogDirectory:
             if _DELETED_DIRECTORY.fullmatch(name):
                 file_system.remove_tree(f"{self.path}/{name}")
 
+    def set_producer_id_expiration(self, expiration_ms: int) -> None:
+        self._environment.producer_id_expiration_ms = expiration_ms
+
     # --- failure
 
     def _disk_broke(self, error: OSError) -> None:
@@ -267,7 +271,7 @@ class LogDirectory:
         return decode_partition_metadata(path, data) if data is not None else None
 
     def delete_log(self, partition: TopicPartition, now: Instant) -> None:
-        """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `remove_due`."""
+        """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `take_due_removals`."""
         log = self._logs.pop(partition)
         log.retire("its topic was deleted")
         target = self._rename(partition, "delete")
@@ -286,20 +290,20 @@ class LogDirectory:
         try:
             self._environment.file_system.rename(f"{self.path}/{partition}", target)
         except OSError as error:
-            if is_broken_disk(error):
-                self._disk_broke(error)
             raise KafkaStorageError(
                 f"cannot rename the log of {partition} in {self.path}: {error}"
             ) from error
         return target
 
-    def remove_due(self, now: Instant) -> None:
-        """Removes deleted logs whose time has come."""
+    def take_due_removals(self, now: Instant) -> list[Callable[[], None]]:
+        """Deleted logs whose time has come, as functions that remove them; they touch nothing but files and raise OSError."""
         due = [deletion for deletion in self._deletions if deletion.due_ms <= now.monotonic_ms]
         self._deletions = [deletion for deletion in self._deletions if deletion not in due]
-        for deletion in due:
-            deletion.log.abandon()
-            self._environment.file_system.remove_tree(deletion.path)
+        return [partial(self._remove, deletion) for deletion in due]
+
+    def _remove(self, deletion: _Deletion) -> None:
+        deletion.log.abandon()
+        self._environment.file_system.remove_tree(deletion.path)
 
     # --- checkpoints
 

@@ -20,7 +20,6 @@ class FakeDirectory:
     def __init__(self) -> None:
         self.high_watermarks: list[dict[TopicPartition, int]] = []
         self.recovery_points = 0
-        self.removals = 0
 
     def checkpoint_high_watermarks(self, offsets: dict[TopicPartition, int]) -> None:
         self.high_watermarks.append(dict(offsets))
@@ -28,8 +27,8 @@ class FakeDirectory:
     def checkpoint_recovery_points(self) -> None:
         self.recovery_points += 1
 
-    def remove_due(self, now: object) -> None:
-        self.removals += 1
+    def take_due_removals(self, now: object) -> list[object]:
+        return []
 
 
 class FakeLog:
@@ -53,6 +52,9 @@ class FakePartitions:
             for name, log in logs.items()
         }
 
+    def open_refused(self) -> None:
+        pass
+
     def all(self) -> list[tuple[TopicPartition, Any]]:
         return list(self.hosted.items())
 
@@ -61,9 +63,9 @@ def work(
     directory: FakeDirectory, partitions: FakePartitions, flushed: list[object]
 ) -> BackgroundWork:
     flusher: Any = SimpleNamespace(start_flush=flushed.append)
-    fake_directory: Any = directory
+    fake_directories: Any = [directory]
     fake_partitions: Any = partitions
-    return BackgroundWork(fake_directory, fake_partitions, flusher, DiskPool(), SystemClock())
+    return BackgroundWork(fake_directories, fake_partitions, flusher, DiskPool(), SystemClock())
 
 
 async def test_high_watermarks_are_written_only_when_they_moved() -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from millstream.broker.config import broker_config
-from millstream.broker.data_directory import open_data_directory
+from millstream.broker.config import BrokerConfig, broker_config
+from millstream.broker.data_directory import open_data_directories
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.listeners import Listener
 from millstream.broker.node_parts import NodeParts
@@ -22,7 +22,7 @@ from millstream.errors import (
     KafkaStorageError,
     UnknownTopicOrPartition,
 )
-from millstream.log.log_directory import LogDirectory
+from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
 from millstream.model import TopicPartition, uuid_text
 from millstream.protocol.generated.create_topics import (
@@ -48,7 +48,7 @@ CONFIG = broker_config({"log.dirs": "data", "log.retention.hours": "2"})
 @dataclass
 class Running:
     parts: NodeParts
-    directory: LogDirectory
+    directories: LogDirectories
 
     async def create(self, topic: str, partitions: int = 1, **configs: str) -> None:
         request = CreateTopicsRequest(
@@ -67,32 +67,49 @@ class Running:
         response = await self.parts.node.controller.submit(Controller.handle_delete_topics, request)
         assert response.responses[0].error_code == 0
 
-    def append(self, topic: str, value: bytes) -> int:
-        partition = self.parts.node.partitions.get(topic, 0)
+    def append(self, topic: str, value: bytes, partition: int = 0) -> int:
+        hosted = self.parts.node.partitions.get(topic, partition)
         batch = build_batch([Record(timestamp=1, value=value)])
-        return partition.append(memoryview(batch), SystemClock().now()).last_offset
+        return hosted.append(memoryview(batch), SystemClock().now()).last_offset
+
+    def leaders(self, topic: str) -> list[int]:
+        return [p.leader for p in self.parts.node.metadata.image.topics.by_name[topic].partitions]
+
+    async def placed(self, topic: str) -> None:
+        """Until the metadata say of every partition of `topic` in which directory it lives."""
+        known = {each.meta.directory_id for each in self.directories}
+        async with asyncio.timeout(5):
+            while True:
+                image = self.parts.node.metadata.image
+                if all(p.directories[0] in known for p in image.topics.by_name[topic].partitions):
+                    return
+                await asyncio.sleep(0)
 
 
 @contextlib.asynccontextmanager
-async def node(disk: SimFileSystem, *, clean: bool = True) -> AsyncIterator[Running]:
+async def node(
+    disk: SimFileSystem, config: BrokerConfig = CONFIG, *, clean: bool = True
+) -> AsyncIterator[Running]:
     """Runs until the block ends, then shuts down cleanly, or lets everything drop."""
     environment = LogEnvironment(disk, SystemRandom())
-    directory = open_data_directory(CONFIG, environment, None)
+    directories = open_data_directories(config, environment, None)
     pool = DiskPool()
     try:
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
-            parts = NodeParts(CONFIG, directory, environment, SystemClock(), tasks=tasks, pool=pool)
+            parts = NodeParts(
+                CONFIG, directories, environment, SystemClock(), tasks=tasks, pool=pool
+            )
             await parts.start(ADVERTISED)
-            yield Running(parts, directory)
+            yield Running(parts, directories)
             if clean:
                 assert await parts.leave(5)
             tasks.cancel_all()
         if clean:
-            parts.close()
+            await parts.close()
     finally:
         pool.close()
-        directory.abandon()
+        directories.abandon()
 
 
 async def test_a_new_node_is_registered_unfenced_and_leads_its_topics() -> None:
@@ -232,7 +249,9 @@ async def test_a_log_that_cannot_be_synced_refuses_everything_and_the_node_lives
 
 async def test_a_metadata_log_that_cannot_be_synced_ends_the_node() -> None:
     disk = SimFileSystem()
-    with pytest.RaisesGroup(KafkaStorageError, flatten_subgroups=True, allow_unwrapped=False):
+    with pytest.RaisesGroup(
+        KafkaStorageError, KafkaStorageError, flatten_subgroups=True, allow_unwrapped=False
+    ):  # of the log, and of the directory
         async with node(disk, clean=False) as running:
             disk.failing_syncs = lambda path: "__cluster_metadata" in path
             await running.create("t")
@@ -241,18 +260,20 @@ async def test_a_metadata_log_that_cannot_be_synced_ends_the_node() -> None:
 def test_a_directory_tells_whose_it_is() -> None:
     disk = SimFileSystem()
     environment = LogEnvironment(disk, SystemRandom())
-    first = open_data_directory(CONFIG, environment, None)
+    first = open_data_directories(CONFIG, environment, None)
     with pytest.raises(ConfigError, match="is held by another broker"):
-        open_data_directory(CONFIG, environment, None)
-    cluster = first.meta.cluster_id
+        open_data_directories(CONFIG, environment, None)
+    cluster = first.metadata.meta.cluster_id
     first.abandon()
-    open_data_directory(CONFIG, environment, cluster).abandon()
+    open_data_directories(CONFIG, environment, cluster).abandon()
     with pytest.raises(ConfigError, match=f"belongs to cluster {cluster}"):
-        open_data_directory(CONFIG, environment, uuid_text(first.meta.directory_id))
+        open_data_directories(CONFIG, environment, uuid_text(first.metadata.meta.directory_id))
     with pytest.raises(ConfigError, match="belongs to node 1, this is node 2"):
-        open_data_directory(broker_config({"log.dirs": "data", "node.id": "2"}), environment, None)
+        open_data_directories(
+            broker_config({"log.dirs": "data", "node.id": "2"}), environment, None
+        )
     with pytest.raises(ConfigError, match="cluster id: not a Kafka uuid"):
-        open_data_directory(broker_config({"log.dirs": "other"}), environment, "too short")
+        open_data_directories(broker_config({"log.dirs": "other"}), environment, "too short")
 
 
 async def test_a_disk_that_refuses_a_rename_does_not_stop_a_topic_from_being_deleted(
@@ -279,3 +300,118 @@ async def test_a_disk_that_refuses_a_rename_does_not_stop_a_topic_from_being_del
     async with node(disk):
         left = [name for name in disk.list("data") if name.startswith("gone-0")]
         assert [name.endswith("-stray") for name in left] == [True]
+
+
+TWO = broker_config({"log.dirs": "a,b"})
+
+
+def in_directory(disk: SimFileSystem, path: str) -> list[str]:
+    return [name for name in disk.list(path) if name.startswith("t-")]
+
+
+async def test_new_partitions_go_to_the_directory_with_the_fewest() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t", partitions=10)
+        assert [len(in_directory(disk, path)) for path in "ab"] == [5, 5]
+    async with node(disk, TWO) as running:
+        assert running.append("t", b"x") == 0
+        assert [len(in_directory(disk, path)) for path in "ab"] == [5, 5]
+
+
+async def test_the_metadata_tell_where_each_replica_lives() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t", partitions=2)
+        await running.placed("t")
+        partitions = running.parts.node.metadata.image.topics.by_name["t"].partitions
+        for directory in running.directories:
+            (name,) = in_directory(disk, directory.path)
+            assert partitions[int(name[2:])].directories == (directory.meta.directory_id,)
+
+
+async def test_a_failed_directory_goes_offline_and_the_node_lives_on_with_the_others() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO, clean=False) as running:
+        await running.create("t", partitions=4)
+        lost = [int(name[2:]) for name in in_directory(disk, "b")]
+        kept = [int(name[2:]) for name in in_directory(disk, "a")]
+        await running.placed("t")
+        disk.failing_syncs = lambda path: path.startswith("b/")
+        broken = running.parts.node.partitions.get("t", lost[0])
+        running.append("t", b"x", partition=lost[0])
+        with pytest.raises(KafkaStorageError):
+            await running.parts.node.log_flusher.flush_to(broken.log, 1)
+        await asyncio.sleep(0)
+        with pytest.raises(KafkaStorageError, match="is offline"):
+            running.parts.node.partitions.get("t", lost[1])
+        assert running.append("t", b"x", partition=kept[0]) == 0
+        async with asyncio.timeout(5):
+            while running.leaders("t") != [  # noqa: ASYNC110 - the controller answers, it does not call
+                1 if n in kept else -1 for n in range(4)
+            ]:
+                await asyncio.sleep(0)
+    disk.crash()
+    disk.failing_syncs = lambda _path: False
+    async with node(disk, TWO) as running:
+        assert running.leaders("t") == [1, 1, 1, 1]
+
+
+async def test_a_directory_that_is_not_there_at_the_start_is_set_aside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t", partitions=2)
+        lost, kept = (int(in_directory(disk, path)[0][2:]) for path in "ba")
+        await running.placed("t")
+    make_directory = disk.make_directory
+
+    def refusing(path: str) -> None:
+        if path == "b":
+            raise OSError(errno.EIO, "Input/output error", path)
+        make_directory(path)
+
+    monkeypatch.setattr(disk, "make_directory", refusing)
+    async with node(disk, TWO) as running:
+        assert running.append("t", b"x", partition=kept) == 0
+        with pytest.raises(KafkaStorageError):
+            running.parts.node.partitions.get("t", lost)
+        assert running.leaders("t")[lost] == -1
+        await running.create("u")
+        assert running.append("u", b"x") == 0
+    monkeypatch.undo()
+    async with node(disk, TWO) as running:
+        assert running.leaders("t") == [1, 1]
+
+
+async def test_a_topic_that_a_full_disk_refused_is_opened_once_there_is_space() -> None:
+    disk = SimFileSystem()
+    async with node(disk) as running:
+        disk.space_bytes = 2_000
+        monkey = disk.make_directory
+
+        def full(path: str) -> None:
+            if "/t-" in path:
+                raise OSError(errno.ENOSPC, "No space left on device", path)
+            monkey(path)
+
+        disk.make_directory = full  # type: ignore[method-assign]  # a fault is injected
+        await running.create("t")
+        with pytest.raises(KafkaStorageError):
+            running.parts.node.partitions.get("t", 0)
+        disk.make_directory = monkey  # type: ignore[method-assign]  # and taken away
+        disk.space_bytes = None
+        running.parts._partitions.open_refused()  # what the background does every few seconds
+        assert running.append("t", b"x") == 0
+
+
+async def test_a_damaged_partition_metadata_takes_only_its_partition_offline() -> None:
+    disk = SimFileSystem()
+    async with node(disk) as running:
+        await running.create("t", partitions=2)
+    disk.corrupt("data/t-1/partition.metadata", 0, b"nonsense")
+    async with node(disk) as running:
+        assert running.append("t", b"x") == 0
+        with pytest.raises(KafkaStorageError):
+            running.parts.node.partitions.get("t", 1)

@@ -117,9 +117,9 @@ def test_a_deleted_log_is_renamed_at_once_and_removed_later(formatted):
     assert directory.get(T0) is None
     with pytest.raises(KafkaStorageError, match="its topic was deleted"):
         formatted.append(log, b"b")
-    directory.remove_due(formatted.later(59_999))
+    assert directory.take_due_removals(formatted.later(59_999)) == []
     assert renamed in formatted.disk.list("/data")
-    directory.remove_due(formatted.later(1))
+    [remove() for remove in directory.take_due_removals(formatted.later(1))]
     assert renamed not in formatted.disk.list("/data")
 
 
