@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
-from millstream.broker.metadata_driver import MetadataDriver
+from millstream.broker.metadata_driver import MetadataDriver, QuorumDescription
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
@@ -85,6 +85,10 @@ class ControllerRunner:
         self._append(controller, result.records)
         await self._until_committed(self._end_offset)
         return result.response
+
+    def quorum(self) -> QuorumDescription:
+        assert self._driver is not None, "the quorum is asked for before it was made"
+        return self._driver.describe()
 
     def session_deadline_ms(self) -> int | None:
         """Monotonic time at which a broker has to be fenced unless it is heard of."""

@@ -11,16 +11,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.metadata_log import MetadataLog
 from millstream.errors import NotController
 from millstream.metadata.loader import MetadataBatch
-from millstream.model import LeaderEpoch, Offset
+from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.messages import Flushed, LocalEvent, Propose, Resign, Tick
 from millstream.raft.ready import LeaderAndEpoch, Ready
 from millstream.raft.replica import RaftReplica
+from millstream.raft.voter_set import ReplicaKey
 from millstream.runtime import Clock
 
 
@@ -29,6 +31,17 @@ class MetadataListener(Protocol):
 
     def leadership_changed(self, leadership: LeaderAndEpoch) -> None: ...
     def committed(self, batch: MetadataBatch) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumDescription:
+    """The metadata quorum as its leader sees it."""
+
+    leader_id: BrokerId
+    leader_epoch: LeaderEpoch
+    high_watermark: Offset
+    log_end_offset: Offset
+    voters: tuple[ReplicaKey, ...]
 
 
 class MetadataDriver:
@@ -62,6 +75,16 @@ class MetadataDriver:
         first_offset = self._log.position().end_offset
         self._step(Propose(tuple(records), epoch))
         return first_offset
+
+    def describe(self) -> QuorumDescription:
+        quorum = self._replica.quorum
+        return QuorumDescription(
+            quorum.leader_id,
+            quorum.epoch,
+            self._replica.high_watermark,
+            self._log.position().end_offset,
+            tuple(voter.key for voter in quorum.identity.voters),
+        )
 
     async def run(self) -> None:
         """Until cancelled. A disk that fails the metadata log ends the node."""

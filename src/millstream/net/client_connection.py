@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+ANONYMOUS: Final = "User:ANONYMOUS"
+"""The principal of a client that has not proved who it is."""
 
 
 @dataclass(slots=True, eq=False)
@@ -13,7 +17,7 @@ class ClientConnection:
     client_host: str
     client_port: int
     listener_name: str
-    principal: str = "User:ANONYMOUS"
+    principal: str = ANONYMOUS
     software_name: str = "unknown"
     """As the client's ApiVersions request tells it (KIP-511)."""
     software_version: str = "unknown"

@@ -1,0 +1,30 @@
+"""AddRaftVoter: a controller joins the metadata quorum (KIP-853).
+
+Versions 0-1, alike. INCONSISTENT_CLUSTER_ID for another cluster, DUPLICATE_VOTER for who votes already.
+Not supported: a second voter. Every other request is UNSUPPORTED_VERSION with a sentence that says so.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import DuplicateVoter, InconsistentClusterId, UnsupportedVersion
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.add_raft_voter import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+)
+
+API = ApiSpec(ApiKey.ADD_RAFT_VOTER, versions=range(2))
+
+
+def handle(request: AddRaftVoterRequest, context: RequestContext) -> AddRaftVoterResponse:
+    """Raises InconsistentClusterId, DuplicateVoter, UnsupportedVersion."""
+    own = context.node.identity.cluster_id
+    if request.cluster_id not in {None, own}:
+        raise InconsistentClusterId(
+            f'The given id "{request.cluster_id}" doesn\'t match the cluster id "{own}"'
+        )
+    if any(voter.id == request.voter_id for voter in context.node.controller.quorum().voters):
+        raise DuplicateVoter(f"The voter id {request.voter_id} is in the set of voters already")
+    raise UnsupportedVersion("This version runs a quorum of one: no voter can be added")

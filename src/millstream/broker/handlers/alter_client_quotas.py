@@ -1,0 +1,27 @@
+"""AlterClientQuotas: limits of users, client ids and addresses are stored or removed (KIP-546).
+
+Versions 0-1, alike. One result for each entity; each is changed as a whole or not at all, and an entity given twice is
+INVALID_REQUEST, of which the first counts. With `validate_only` nothing changes. Host names in place of addresses are not looked up.
+Not supported: enforcement. Limits are kept and told, and slow nobody down yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+)
+
+API = ApiSpec(ApiKey.ALTER_CLIENT_QUOTAS, versions=range(2))
+
+
+def handle(
+    request: AlterClientQuotasRequest, context: RequestContext
+) -> Awaitable[AlterClientQuotasResponse]:
+    return context.node.controller.submit(Controller.handle_alter_client_quotas, request)

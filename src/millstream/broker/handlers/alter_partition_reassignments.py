@@ -1,0 +1,28 @@
+"""AlterPartitionReassignments: replicas of partitions move to other brokers, or a move is called off (KIP-455).
+
+Versions 0-1; 1 may ask that the number of replicas stays. One result for each partition: UNKNOWN_TOPIC_OR_PARTITION,
+INVALID_REPLICA_ASSIGNMENT for brokers that are not registered, named twice or not at all, NO_REASSIGNMENT_IN_PROGRESS where there is
+nothing to call off.
+Not supported: moves that add replicas, which on one node there are none of, are not driven to their end yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+
+API = ApiSpec(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=range(2))
+
+
+def handle(
+    request: AlterPartitionReassignmentsRequest, context: RequestContext
+) -> Awaitable[AlterPartitionReassignmentsResponse]:
+    return context.node.controller.submit(Controller.handle_alter_partition_reassignments, request)

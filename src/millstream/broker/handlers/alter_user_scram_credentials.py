@@ -1,0 +1,28 @@
+"""AlterUserScramCredentials: what verifies users' passwords is stored or removed (KIP-554).
+
+Version 0. One result for each user, who can be altered once in a request: DUPLICATE_RESOURCE otherwise. Unknown mechanisms are
+UNSUPPORTED_SASL_MECHANISM, no name or iterations outside 4096-16384 UNACCEPTABLE_CREDENTIAL, a credential to delete that is not
+there RESOURCE_NOT_FOUND. Salted passwords are turned into keys at once and stored nowhere.
+Not supported: logging in with them, until listeners speak SASL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+)
+
+API = ApiSpec(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=range(1))
+
+
+def handle(
+    request: AlterUserScramCredentialsRequest, context: RequestContext
+) -> Awaitable[AlterUserScramCredentialsResponse]:
+    return context.node.controller.submit(Controller.handle_alter_user_scram_credentials, request)

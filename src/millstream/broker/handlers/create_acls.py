@@ -1,0 +1,26 @@
+"""CreateAcls: access control rules are stored in the metadata log.
+
+Versions 1-3, all alike. One result for each rule; one that exists already is fine. Without `authorizer.class.name` every rule is
+SECURITY_DISABLED, as in Kafka. What cannot be a rule (UNKNOWN or ANY in it, no name, a principal without a type) is INVALID_REQUEST.
+Not supported: enforcement. Rules are kept, told and deleted, and allow or deny nothing yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.errors import SecurityDisabled
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.create_acls import CreateAclsRequest, CreateAclsResponse
+
+API = ApiSpec(ApiKey.CREATE_ACLS, versions=range(1, 4))
+
+
+def handle(request: CreateAclsRequest, context: RequestContext) -> Awaitable[CreateAclsResponse]:
+    """Raises SecurityDisabled."""
+    if not context.node.config.authorizer_class_name:
+        raise SecurityDisabled("No Authorizer is configured.")
+    return context.node.controller.submit(Controller.handle_create_acls, request)

@@ -1,0 +1,56 @@
+"""CreateDelegationToken: a token with which others may log in as its owner (KIP-48).
+
+Versions 1-3; 3 may name an owner other than who asks. Only those who have proved who they are may ask: on a plaintext listener
+DELEGATION_TOKEN_REQUEST_NOT_ALLOWED. Without `delegation.token.secret.key` DELEGATION_TOKEN_AUTH_DISABLED, with a renewer that is no
+user INVALID_PRINCIPAL_TYPE.
+Not supported: logging in with a token, until listeners speak SASL; so this version never gives one out.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.token_requests import check_may_ask_for_tokens
+from millstream.controller.controller import Controller
+from millstream.controller.delegation_tokens import RequestOf
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from millstream.security.delegation_token import principal_parts
+
+API = ApiSpec(ApiKey.CREATE_DELEGATION_TOKEN, versions=range(1, 4))
+
+
+async def handle(
+    request: CreateDelegationTokenRequest, context: RequestContext
+) -> CreateDelegationTokenResponse:
+    asked = RequestOf(context.connection.principal, request)
+    try:
+        check_may_ask_for_tokens(context)
+        return await context.node.controller.submit(
+            Controller.handle_create_delegation_token, asked
+        )
+    except KafkaError as error:
+        return _refused(asked, error)
+
+
+def _refused(
+    asked: RequestOf[CreateDelegationTokenRequest], error: KafkaError
+) -> CreateDelegationTokenResponse:
+    """Says whom it was asked for, and no times."""
+    requester_type, requester_name = principal_parts(asked.principal)
+    request = asked.request
+    named = bool(request.owner_principal_name)
+    return CreateDelegationTokenResponse(
+        error_code=error.code,
+        principal_type=(request.owner_principal_type or "") if named else requester_type,
+        principal_name=(request.owner_principal_name or "") if named else requester_name,
+        token_requester_principal_type=requester_type,
+        token_requester_principal_name=requester_name,
+        issue_timestamp_ms=-1,
+        expiry_timestamp_ms=-1,
+        max_timestamp_ms=-1,
+    )

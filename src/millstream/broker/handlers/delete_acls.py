@@ -1,0 +1,25 @@
+"""DeleteAcls: access control rules that filters find are removed from the metadata log.
+
+Versions 1-3, all alike. One result for each filter, with the rules it found; a rule that several filters find is in each of their
+results. Without `authorizer.class.name` every filter is SECURITY_DISABLED, one with UNKNOWN in it INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.errors import SecurityDisabled
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.delete_acls import DeleteAclsRequest, DeleteAclsResponse
+
+API = ApiSpec(ApiKey.DELETE_ACLS, versions=range(1, 4))
+
+
+def handle(request: DeleteAclsRequest, context: RequestContext) -> Awaitable[DeleteAclsResponse]:
+    """Raises SecurityDisabled."""
+    if not context.node.config.authorizer_class_name:
+        raise SecurityDisabled("No Authorizer is configured.")
+    return context.node.controller.submit(Controller.handle_delete_acls, request)

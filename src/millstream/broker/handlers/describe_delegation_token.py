@@ -1,0 +1,71 @@
+"""DescribeDelegationToken: the tokens a client may know of, with their secrets (KIP-48).
+
+Versions 1-3; 3 tells who asked for a token besides its owner. Null owners: all tokens; an empty list: none. A client sees tokens it
+owns, asked for or may renew. Refused as CreateDelegationToken is.
+Not supported: DESCRIBE on tokens of others, until rules are enforced.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.token_requests import check_may_ask_for_tokens
+from millstream.errors import DelegationTokenAuthDisabled
+from millstream.metadata.stored_security import DelegationToken
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_delegation_token import (
+    DescribedDelegationToken,
+    DescribedDelegationTokenRenewer,
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from millstream.security.delegation_token import (
+    is_owner_or_renewer,
+    principal_parts,
+    principal_text,
+    token_hmac,
+)
+
+API = ApiSpec(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=range(1, 4))
+
+
+def handle(
+    request: DescribeDelegationTokenRequest, context: RequestContext
+) -> DescribeDelegationTokenResponse:
+    """Raises DelegationTokenRequestNotAllowed, DelegationTokenAuthDisabled."""
+    check_may_ask_for_tokens(context)
+    secret_key = context.node.config.delegation_token_secret_key
+    if secret_key is None:
+        raise DelegationTokenAuthDisabled
+    owners = (
+        None
+        if request.owners is None
+        else [principal_text(o.principal_type, o.principal_name) for o in request.owners]
+    )
+    return DescribeDelegationTokenResponse(
+        tokens=[
+            _described(token, secret_key)
+            for token in context.node.metadata.image.delegation_tokens.values()
+            if is_owner_or_renewer(token, context.connection.principal)
+            and (owners is None or any(is_owner_or_renewer(token, owner) for owner in owners))
+        ]
+    )
+
+
+def _described(token: DelegationToken, secret_key: str) -> DescribedDelegationToken:
+    owner_type, owner_name = principal_parts(token.owner)
+    requester_type, requester_name = principal_parts(token.requester)
+    return DescribedDelegationToken(
+        principal_type=owner_type,
+        principal_name=owner_name,
+        token_requester_principal_type=requester_type,
+        token_requester_principal_name=requester_name,
+        issue_timestamp=token.issue_timestamp_ms,
+        expiry_timestamp=token.expiration_timestamp_ms,
+        max_timestamp=token.max_timestamp_ms,
+        token_id=token.token_id,
+        hmac=token_hmac(secret_key, token.token_id),
+        renewers=[
+            DescribedDelegationTokenRenewer(*principal_parts(renewer)) for renewer in token.renewers
+        ],
+    )

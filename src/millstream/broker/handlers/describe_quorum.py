@@ -1,0 +1,86 @@
+"""DescribeQuorum: who leads the metadata quorum, who votes in it, and how far each of them has got (KIP-595, KIP-836).
+
+Versions 0-2. Asked for partition 0 of `__cluster_metadata` alone; anything else is UNKNOWN_TOPIC_OR_PARTITION in its place, the
+partition too when more is asked for with it. 1+ tells when each replica was last heard of, 2 directory ids and endpoints.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import UnknownTopicOrPartition
+from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+    DescribeQuorumResponse,
+    DescribeQuorumResponsePartitionData,
+    DescribeQuorumResponseTopicData,
+    Listener,
+    Node,
+    ReplicaState,
+)
+
+API = ApiSpec(ApiKey.DESCRIBE_QUORUM, versions=range(3))
+
+_THE_QUORUM = DescribeQuorumRequestTopicData(
+    CLUSTER_METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)]
+)
+
+
+def handle(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
+    if request.topics != [_THE_QUORUM]:
+        return DescribeQuorumResponse(topics=[_unknown(topic) for topic in request.topics])
+    partition = _described(context)
+    return DescribeQuorumResponse(
+        topics=[DescribeQuorumResponseTopicData(CLUSTER_METADATA_TOPIC, [partition])],
+        nodes=_nodes(context, [voter.replica_id for voter in partition.current_voters]),
+    )
+
+
+def _described(context: RequestContext) -> DescribeQuorumResponsePartitionData:
+    quorum = context.node.controller.quorum()
+    return DescribeQuorumResponsePartitionData(
+        leader_id=quorum.leader_id,
+        leader_epoch=quorum.leader_epoch,
+        high_watermark=quorum.high_watermark,
+        current_voters=[
+            ReplicaState(
+                replica_id=voter.id,
+                replica_directory_id=voter.directory_id,
+                log_end_offset=quorum.log_end_offset,
+                last_fetch_timestamp=context.now.wall_ms,
+                last_caught_up_timestamp=context.now.wall_ms,
+            )
+            for voter in quorum.voters
+        ],
+    )
+
+
+def _nodes(context: RequestContext, ids: list[int]) -> list[Node]:
+    controllers = context.node.metadata.image.controllers
+    return [
+        Node(
+            node_id=controller.controller_id,
+            listeners=[Listener(e.listener, e.host, e.port) for e in controller.endpoints],
+        )
+        for controller in controllers.values()
+        if controller.controller_id in ids
+    ]
+
+
+def _unknown(topic: DescribeQuorumRequestTopicData) -> DescribeQuorumResponseTopicData:
+    error = UnknownTopicOrPartition()
+    return DescribeQuorumResponseTopicData(
+        topic.topic_name,
+        [
+            DescribeQuorumResponsePartitionData(
+                partition_index=partition.partition_index,
+                error_code=error.code,
+                error_message=str(error),
+            )
+            for partition in topic.partitions
+        ],
+    )

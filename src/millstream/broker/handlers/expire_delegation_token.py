@@ -1,0 +1,31 @@
+"""ExpireDelegationToken: a token ends at a given time, or now where the period is negative (KIP-48).
+
+Versions 1-2, alike. For the owner of the token, who asked for it, and its renewers; for others DELEGATION_TOKEN_OWNER_MISMATCH. Refused
+as CreateDelegationToken is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.token_requests import check_may_ask_for_tokens
+from millstream.controller.controller import Controller
+from millstream.controller.delegation_tokens import RequestOf
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+
+API = ApiSpec(ApiKey.EXPIRE_DELEGATION_TOKEN, versions=range(1, 3))
+
+
+def handle(
+    request: ExpireDelegationTokenRequest, context: RequestContext
+) -> Awaitable[ExpireDelegationTokenResponse]:
+    """Raises DelegationTokenRequestNotAllowed."""
+    check_may_ask_for_tokens(context)
+    asked = RequestOf(context.connection.principal, request)
+    return context.node.controller.submit(Controller.handle_expire_delegation_token, asked)

@@ -1,0 +1,61 @@
+"""ListPartitionReassignments: the partitions whose replicas are on their way to other brokers (KIP-455).
+
+Version 0. Null topics: all. Partitions that do not move, and those that nobody knows, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.reassignments import is_reassigning
+from millstream.metadata.image import MetadataImage, PartitionImage
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+
+API = ApiSpec(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=range(1))
+
+
+def handle(
+    request: ListPartitionReassignmentsRequest, context: RequestContext
+) -> ListPartitionReassignmentsResponse:
+    image = context.node.metadata.image
+    response = ListPartitionReassignmentsResponse(error_message=None)
+    for name, partitions in _asked(request, image):
+        moving = [_described(p) for p in partitions if is_reassigning(p)]
+        if moving:
+            response.topics.append(OngoingTopicReassignment(name=name, partitions=moving))
+    return response
+
+
+def _asked(
+    request: ListPartitionReassignmentsRequest, image: MetadataImage
+) -> Iterable[tuple[str, Iterable[PartitionImage]]]:
+    if request.topics is None:
+        return ((topic.name, topic.partitions) for topic in image.topics)
+    return (
+        (
+            topic.name,
+            [
+                found
+                for index in topic.partition_indexes
+                if (found := image.partition(topic.name, index)) is not None
+            ],
+        )
+        for topic in request.topics
+    )
+
+
+def _described(partition: PartitionImage) -> OngoingPartitionReassignment:
+    return OngoingPartitionReassignment(
+        partition_index=partition.partition,
+        replicas=list(partition.replicas),
+        adding_replicas=list(partition.adding_replicas),
+        removing_replicas=list(partition.removing_replicas),
+    )

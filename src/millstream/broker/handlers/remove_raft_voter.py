@@ -1,0 +1,33 @@
+"""RemoveRaftVoter: a controller leaves the metadata quorum (KIP-853).
+
+Version 0. INCONSISTENT_CLUSTER_ID for another cluster, VOTER_NOT_FOUND for who does not vote. The last voter cannot be removed:
+INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import InconsistentClusterId, InvalidRequest, VoterNotFound
+from millstream.model import Uuid
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.remove_raft_voter import (
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+)
+
+API = ApiSpec(ApiKey.REMOVE_RAFT_VOTER, versions=range(1))
+
+
+def handle(request: RemoveRaftVoterRequest, context: RequestContext) -> RemoveRaftVoterResponse:
+    """Raises InconsistentClusterId, VoterNotFound, InvalidRequest."""
+    own = context.node.identity.cluster_id
+    if request.cluster_id not in {None, own}:
+        raise InconsistentClusterId(
+            f'The given id "{request.cluster_id}" doesn\'t match the cluster id "{own}"'
+        )
+    asked = (request.voter_id, Uuid(request.voter_directory_id))
+    voters = context.node.controller.quorum().voters
+    if not any((voter.id, voter.directory_id) == asked for voter in voters):
+        raise VoterNotFound(f"Nobody with id {request.voter_id} and this directory id votes")
+    raise InvalidRequest("The last voter of a quorum cannot be removed")

@@ -1,0 +1,31 @@
+"""RenewDelegationToken: a token is good for longer, up to the end of its life (KIP-48).
+
+Versions 1-2, alike. For the owner of the token, who asked for it, and its renewers; for others DELEGATION_TOKEN_OWNER_MISMATCH. Refused
+as CreateDelegationToken is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.token_requests import check_may_ask_for_tokens
+from millstream.controller.controller import Controller
+from millstream.controller.delegation_tokens import RequestOf
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+
+API = ApiSpec(ApiKey.RENEW_DELEGATION_TOKEN, versions=range(1, 3))
+
+
+def handle(
+    request: RenewDelegationTokenRequest, context: RequestContext
+) -> Awaitable[RenewDelegationTokenResponse]:
+    """Raises DelegationTokenRequestNotAllowed."""
+    check_may_ask_for_tokens(context)
+    asked = RequestOf(context.connection.principal, request)
+    return context.node.controller.submit(Controller.handle_renew_delegation_token, asked)

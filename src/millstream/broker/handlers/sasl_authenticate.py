@@ -1,0 +1,25 @@
+"""SaslAuthenticate: the bytes of a mechanism, until a client is logged in.
+
+Versions 0-2. Served before a client has logged in to a listener that asks for it; there is none such yet, and on a plaintext listener
+the answer is ILLEGAL_SASL_STATE, as Kafka's.
+Not supported: SASL listeners.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import IllegalSaslState
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+
+API = ApiSpec(ApiKey.SASL_AUTHENTICATE, versions=range(3))
+
+
+def handle(request: SaslAuthenticateRequest, context: RequestContext) -> SaslAuthenticateResponse:
+    """Raises IllegalSaslState."""
+    del request, context
+    raise IllegalSaslState("SaslAuthenticate request received after successful authentication")

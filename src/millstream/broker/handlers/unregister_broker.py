@@ -1,0 +1,26 @@
+"""UnregisterBroker: a broker that will not come back is forgotten.
+
+Version 0. BROKER_ID_NOT_REGISTERED for one that nobody knows. A broker that is alive is INVALID_REQUEST here; Kafka forgets it
+all the same, and the broker finds out by its heartbeats being refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
+
+API = ApiSpec(ApiKey.UNREGISTER_BROKER, versions=range(1))
+
+
+def handle(
+    request: UnregisterBrokerRequest, context: RequestContext
+) -> Awaitable[UnregisterBrokerResponse]:
+    return context.node.controller.submit(Controller.handle_unregister_broker, request)

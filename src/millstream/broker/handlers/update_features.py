@@ -1,0 +1,31 @@
+"""UpdateFeatures: levels of the cluster's features go up, and down where the client says that it means it (KIP-584, KIP-778).
+
+Versions 0-2. All updates are made or none: the first that cannot be made is the error of the whole request, INVALID_UPDATE_VERSION with
+a sentence. 0 can say that a downgrade is meant, 1+ which kind of one, and may only check. 0-1 answer with a result for each feature.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.controller.controller import Controller
+from millstream.controller.features import UpgradeType
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.update_features import (
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+API = ApiSpec(ApiKey.UPDATE_FEATURES, versions=range(3))
+
+_KNOWS_UPGRADE_TYPES: Final = 1
+
+
+async def handle(request: UpdateFeaturesRequest, context: RequestContext) -> UpdateFeaturesResponse:
+    if context.version < _KNOWS_UPGRADE_TYPES:
+        for update in request.feature_updates:
+            if update.allow_downgrade:
+                update.upgrade_type = UpgradeType.SAFE_DOWNGRADE
+    return await context.node.controller.submit(Controller.handle_update_features, request)
