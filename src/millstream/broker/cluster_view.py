@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millstream.errors import LeaderNotAvailable, ListenerNotFound
+from millstream.metadata.directory_ids import has_online_directory
 from millstream.metadata.image import NO_LEADER, MetadataImage, PartitionImage
 from millstream.model import BrokerId
 
@@ -73,5 +74,10 @@ def partition_view(
         partition.leader_epoch,
         partition.replicas,
         partition.isr,
-        [replica for replica in partition.replicas if replica not in reachable],
+        [
+            replica
+            for replica in partition.replicas
+            if replica not in reachable
+            or not has_online_directory(partition, image.brokers[replica])
+        ],
     )
