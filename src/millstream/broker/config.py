@@ -23,7 +23,7 @@ FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerConfig:
-    """A node's settings. Fields up to `metadata_log_segment_ms` are the keys with underscores; the rest is derived."""
+    """A node's settings. Fields up to `delegation_token_expiry_check_interval_ms` are the keys with underscores; the rest is derived."""
 
     node_id: int
     broker_rack: str | None
@@ -120,6 +120,16 @@ class BrokerConfig:
     broker_session_timeout_ms: int
     metadata_log_segment_bytes: int
     metadata_log_segment_ms: int
+    metadata_log_max_record_bytes_between_snapshots: int
+    metadata_log_max_snapshot_interval_ms: int
+    metadata_max_retention_bytes: int
+    metadata_max_retention_ms: int
+
+    authorizer_class_name: str
+    delegation_token_secret_key: str | None
+    delegation_token_max_lifetime_ms: int
+    delegation_token_expiry_time_ms: int
+    delegation_token_expiry_check_interval_ms: int
 
     data_directories: tuple[str, ...]
     """Where logs live; the metadata log in the first one."""
@@ -151,6 +161,11 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
         for field in fields(BrokerConfig)
         if field.name.replace("_", ".") in values and field.name != "listeners"
     }
+    if typed["authorizer_class_name"]:
+        _LOGGER.warning(
+            "authorizer.class.name: access control rules are stored and told, and NOT enforced by this version; "
+            "everybody may do everything"
+        )
     if "node.id" not in known and values["broker.id"] != -1:
         typed["node_id"] = values["broker.id"]
     advertised = _list_of(values, "advertised.listeners")

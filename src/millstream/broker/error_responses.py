@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from millstream.broker import transaction_errors
+from millstream.broker.refusals import ADMINISTRATION
 from millstream.errors import KafkaError, ProtocolError
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.generated import (
@@ -364,6 +365,7 @@ def _describe_topic_partitions(
 
 _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
     {
+        **ADMINISTRATION,
         ApiKey.PRODUCE: _produce,
         ApiKey.LIST_OFFSETS: _list_offsets,
         ApiKey.OFFSET_COMMIT: _offset_commit,

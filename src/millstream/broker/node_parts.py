@@ -22,6 +22,7 @@ from millstream.broker.directory_assignments import DirectoryAssignments
 from millstream.broker.directory_failures import DirectoryFailures
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.dynamic_config import DynamicConfig, check_broker_change
+from millstream.broker.features import SUPPORTED_FEATURES
 from millstream.broker.fetch_sessions import FetchSessions
 from millstream.broker.group_coordination import GroupCoordination, group_coordinator_config
 from millstream.broker.hosted_partitions import HostedPartitions
@@ -194,6 +195,12 @@ class NodeParts:
             delete_topic_enable=config.delete_topic_enable,
             broker_session_timeout_ms=config.broker_session_timeout_ms,
             static=config.settings,
+            supported_features=SUPPORTED_FEATURES,
+            delegation_tokens=DelegationTokenSettings(
+                secret_key=config.delegation_token_secret_key,
+                max_lifetime_ms=config.delegation_token_max_lifetime_ms,
+                expiry_time_ms=config.delegation_token_expiry_time_ms,
+            ),
             broker_configs=BROKER_CONFIGS,
             other_update_mode=stranger_update_mode,
             check_broker_change=check_broker_change,

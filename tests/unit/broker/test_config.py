@@ -44,11 +44,18 @@ log.retention.check.interval.ms=300000
 
 
 def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
-    derived = {"data_directory", "listeners", "advertised", "topic_defaults", "settings"}
+    derived = {
+        "data_directories",
+        "metadata_is_apart",
+        "listeners",
+        "advertised",
+        "topic_defaults",
+        "settings",
+    }
     hints = typing.get_type_hints(BrokerConfig)
     python_types = {
         ConfigType.BOOLEAN: bool, ConfigType.STRING: str, ConfigType.INT: int, ConfigType.SHORT: int, ConfigType.LONG: int,
-        ConfigType.LIST: tuple[str, ...],
+        ConfigType.LIST: tuple[str, ...], ConfigType.PASSWORD: str,
     }  # fmt: skip
     for field in fields(BrokerConfig):
         if field.name in derived:
@@ -72,10 +79,10 @@ def test_every_key_is_explained() -> None:
 def test_a_node_without_settings_listens_on_this_machine_only() -> None:
     config = broker_config({})
     assert config.listeners == (Listener("PLAINTEXT", "127.0.0.1", 9092),)
-    assert (config.node_id, config.num_partitions, config.data_directory) == (
+    assert (config.node_id, config.num_partitions, config.data_directories) == (
         1,
         1,
-        "./millstream-data",
+        ("./millstream-data",),
     )
     assert config.millstream_flush_on_ack == "auto"
 
@@ -88,7 +95,7 @@ def test_kafkas_own_server_properties_is_read_as_it_is(caplog: pytest.LogCapture
         Listener("PLAINTEXT", "localhost", 9092),
         Listener("CONTROLLER", "localhost", 9093),
     )
-    assert config.data_directory == "/tmp/kraft-combined-logs"
+    assert config.data_directories == ("/tmp/kraft-combined-logs",)
     assert [record.message.split(":")[0] for record in caplog.records] == [
         "settings of Kafka's Java machinery, without effect here",
     ]
@@ -103,8 +110,7 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("authorizer.class.name", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
-        ("super.users", "User:admin"),
+        ("security.inter.broker.protocol", "SASL_SSL"),
         ("listener.name.internal.ssl.client.auth", "required"),
     ],
 )
@@ -127,8 +133,7 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
         ({"listeners": "INSIDE://:9092"}, "names no protocol for listener INSIDE"),
         ({"process.roles": "broker"}, "process.roles=broker,controller"),
         ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 voters"),
-        ({"log.dirs": "/a,/b"}, "names 2 directories"),
-        ({"metadata.log.dir": "/elsewhere"}, "remove the key"),
+        ({"log.dirs": "/a,/b,/a"}, "names a directory twice"),
         ({"millstream.flush.on.ack": "sometimes"}, "auto, always, never"),
         ({"num.partitions": "0"}, "at least 1"),
         ({"log.retention.ms": "-7"}, "at least -1"),
@@ -169,3 +174,26 @@ def test_a_port_replaces_that_of_the_client_listener_and_of_what_is_advertised_f
     assert (
         changed["advertised.listeners"] == "PLAINTEXT://localhost:19092,CONTROLLER://localhost:9093"
     )
+
+
+def test_the_metadata_log_lives_in_the_first_of_several_directories_unless_told_otherwise() -> None:
+    config = broker_config({"log.dirs": "/a,/b"})
+    assert (config.data_directories, config.metadata_is_apart) == (("/a", "/b"), False)
+    config = broker_config({"log.dirs": "/a,/b", "metadata.log.dir": "/b"})
+    assert (config.data_directories, config.metadata_is_apart) == (("/b", "/a"), False)
+    config = broker_config({"log.dirs": "/a,/b", "metadata.log.dir": "/m"})
+    assert (config.data_directories, config.metadata_is_apart) == (("/m", "/a", "/b"), True)
+
+
+def test_an_authorizer_is_taken_with_a_warning_that_it_guards_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    name = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    config = broker_config({"authorizer.class.name": name, "super.users": "User:admin"})
+    assert config.authorizer_class_name == name
+    assert "NOT enforced" in caplog.text
+
+
+def test_an_authorizer_of_ones_own_cannot_be_loaded() -> None:
+    with pytest.raises(ConfigError, match=r"authorizer\.class\.name"):
+        broker_config({"authorizer.class.name": "com.example.Mine"})
