@@ -57,6 +57,10 @@ class ConnectionOwner(Protocol):
         """So many more (or, negative, fewer) bytes of unanswered requests are in memory."""
         ...
 
+    def queue_requests(self, change: int) -> None:
+        """So many more (or, negative, fewer) requests wait for an earlier one of their connection."""
+        ...
+
     def wait_for_memory(self, connection: Connection) -> None:
         """Calls `resume_reading` once memory is no longer short."""
         ...
@@ -165,6 +169,7 @@ class Connection:
             self._overlapping and not self._waiting and self._handler.may_overlap(frame)
         ):
             self._waiting.append(frame)
+            self._owner.queue_requests(1)
             self._owner.hold_bytes(len(frame))
         else:
             self._start(frame)
@@ -232,6 +237,7 @@ class Connection:
             if self._unanswered and not (self._overlapping and self._handler.may_overlap(frame)):
                 return
             self._waiting.popleft()
+            self._owner.queue_requests(-1)
             self._owner.hold_bytes(-len(frame))
             self._start(frame)
 
@@ -320,6 +326,7 @@ class Connection:
         self._socket.close()
         held = sum(each.held_bytes for each in self._unanswered) + sum(map(len, self._waiting))
         held += self._half_received_bytes
+        self._owner.queue_requests(-len(self._waiting))
         self._owner.hold_bytes(-held)
         for unanswered in self._unanswered:
             if unanswered.task is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +13,17 @@ class ConnectionLimits:
     request_bytes_max: int = 100 * 1024 * 1024
     """`socket.request.max.bytes`: a longer frame closes its connection."""
     connections_max: int = 10_000
-    """`max.connections`"""
+    """`max.connections`: further ones wait to be accepted."""
     connections_per_host_max: int = 1_000
     """`max.connections.per.ip`"""
+    connections_per_host_overrides: Mapping[str, int] = field(default_factory=dict)
+    """`max.connections.per.ip.overrides`: other limits for some addresses."""
+    connections_per_second_max: int = (1 << 31) - 1
+    """`max.connection.creation.rate`"""
     requests_in_flight_max: int = 64
     """Requests of one connection that were read and not answered; at the limit its socket is not read."""
+    queued_requests_max: int = 500
+    """`queued.max.requests`: requests that wait for an earlier one of their connection; above it no new frame is started."""
     queued_request_bytes_max: int = 256 * 1024 * 1024
     """`queued.max.request.bytes`: unanswered requests of all connections; above it no new frame is started."""
     unsent_bytes_max: int = 16 * 1024 * 1024

@@ -11,11 +11,11 @@ import contextlib
 import errno
 import logging
 import socket
-from collections import Counter
 from collections.abc import Coroutine
 from itertools import count
 from typing import Final
 
+from millstream.net.admission import Admission
 from millstream.net.client_connection import ClientConnection
 from millstream.net.connection import Connection
 from millstream.net.deadline_queue import DeadlineQueue
@@ -43,10 +43,13 @@ class SocketServer:
         self._clock = clock
         self._listeners: list[tuple[str, socket.socket]] = []
         self._connections: set[Connection] = set()
-        self._per_host: Counter[str] = Counter()
+        self._admission = Admission(limits, clock.now().monotonic_ms)
+        self._waiting_for_room: list[tuple[str, socket.socket]] = []
+        """Listeners that accept again when a connection is closed."""
         self._connection_ids = count(1)
         self._tasks: asyncio.TaskGroup | None = None
         self._held_bytes = 0
+        self._queued_requests = 0
         self._short_of_memory: set[Connection] = set()
         self._idle: DeadlineQueue[Connection] = DeadlineQueue(limits.idle_ms)
         self._half_received: DeadlineQueue[Connection] = DeadlineQueue(limits.frame_ms)
@@ -68,6 +71,12 @@ class SocketServer:
         self._listeners.append((listener_name, listening))
         bound: int = listening.getsockname()[1]
         return bound
+
+    def change_limits(self, limits: ConnectionLimits) -> None:
+        """From now on; connections that are open stay so. The times that connections may be silent are fixed at the start."""
+        self.limits = limits
+        self._admission.change_limits(limits)
+        self._accept_again()
 
     async def serve(self, handler: RequestHandler) -> None:
         """Accepts and answers until cancelled; then every connection is closed."""
@@ -113,6 +122,8 @@ class SocketServer:
 
     def _accept(self, listener_name: str, listening: socket.socket) -> None:
         for _ in range(_ACCEPTS_PER_WAKE_UP):
+            if self._must_wait(listener_name, listening):
+                return
             try:
                 connected, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -120,28 +131,47 @@ class SocketServer:
             except OSError as error:
                 if error.errno not in _OUT_OF_DESCRIPTORS:
                     raise
-                self._pause_accepting(listener_name, listening, error)
+                _LOGGER.warning("listener %s pauses accepting: %s", listener_name, error.strerror)
+                self._pause_accepting(listener_name, listening, _OUT_OF_DESCRIPTORS_PAUSE_S)
                 return
             self._admit(listener_name, connected, address)
 
+    def _must_wait(self, listener_name: str, listening: socket.socket) -> bool:
+        """The next connection stays in the backlog for now."""
+        if self._admission.is_full:
+            _LOGGER.warning(
+                "listener %s accepts no more: there are %d connections (max.connections)",
+                listener_name, len(self._connections),
+            )  # fmt: skip
+            asyncio.get_running_loop().remove_reader(listening)
+            self._waiting_for_room.append((listener_name, listening))
+            return True
+        wait_ms = self._admission.wait_ms(self._clock.now().monotonic_ms)
+        if wait_ms:
+            self._pause_accepting(listener_name, listening, wait_ms / 1000)
+        return wait_ms > 0
+
+    def _accept_again(self) -> None:
+        """There may be room for another connection."""
+        waiting, self._waiting_for_room = self._waiting_for_room, []
+        for listener_name, listening in waiting:
+            self._resume_accepting(listener_name, listening)
+
     def _pause_accepting(
-        self, listener_name: str, listening: socket.socket, error: OSError
+        self, listener_name: str, listening: socket.socket, pause_s: float
     ) -> None:
         """The pending connection stays in the backlog, so the socket stays readable: without a pause we would spin."""
-        _LOGGER.warning("listener %s pauses accepting: %s", listener_name, error.strerror)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listening)
-        loop.call_later(
-            _OUT_OF_DESCRIPTORS_PAUSE_S, self._resume_accepting, listener_name, listening
-        )
+        loop.call_later(pause_s, self._resume_accepting, listener_name, listening)
 
     def _admit(
         self, listener_name: str, connected: socket.socket, address: tuple[str, int]
     ) -> None:
         host, port = address[:2]
-        refusal = self._refusal(host)
+        refusal = self._admission.refusal(host)
         if refusal:
-            _LOGGER.warning("connection from %s:%d refused: %s", host, port, refusal)
+            _LOGGER.info("connection from %s:%d refused: %s", host, port, refusal)
             connected.close()
             return
         connected.setblocking(False)
@@ -153,15 +183,8 @@ class SocketServer:
         assert self._handler is not None, "a connection was accepted before serve() began"
         connection = Connection(connected, peer, self._handler, self)
         self._connections.add(connection)
-        self._per_host[host] += 1
+        self._admission.admit(host)
         self.was_active(connection)
-
-    def _refusal(self, host: str) -> str | None:
-        if len(self._connections) >= self.limits.connections_max:
-            return f"max.connections={self.limits.connections_max} reached"
-        if self._per_host[host] >= self.limits.connections_per_host_max:
-            return f"max.connections.per.ip={self.limits.connections_per_host_max} reached"
-        return None
 
     # What connections report (net.connection.ConnectionOwner)
 
@@ -190,7 +213,18 @@ class SocketServer:
 
     def hold_bytes(self, change: int) -> None:
         self._held_bytes += change
-        short = self._held_bytes >= self.limits.queued_request_bytes_max
+        self._judge_memory()
+
+    def queue_requests(self, change: int) -> None:
+        self._queued_requests += change
+        self._judge_memory()
+
+    def _judge_memory(self) -> None:
+        limits = self.limits
+        short = (
+            self._held_bytes >= limits.queued_request_bytes_max
+            or self._queued_requests >= limits.queued_requests_max
+        )
         if short == self.memory_is_short:
             return
         self.memory_is_short = short
@@ -207,10 +241,8 @@ class SocketServer:
         self._short_of_memory.discard(connection)
         for queue in (self._idle, self._half_received, self._stalled):
             queue.discard(connection)
-        host = connection.peer.client_host
-        self._per_host[host] -= 1
-        if not self._per_host[host]:
-            del self._per_host[host]
+        self._admission.leave(connection.peer.client_host)
+        self._accept_again()
         self._became_idle.set()
 
     # Deadlines

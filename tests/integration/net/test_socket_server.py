@@ -302,6 +302,56 @@ async def test_connections_beyond_the_limits_are_refused() -> None:
         assert await third.read() == b"c"
 
 
+async def test_connections_beyond_all_that_may_be_wait_for_room() -> None:
+    async with edge(ConnectionLimits(connections_max=1)) as running:
+        first = await running.connect()
+        first.send(b"a")
+        assert await first.read() == b"a"
+        second = await running.connect()
+        second.send(b"b")
+        await asyncio.sleep(0.05)
+        assert running.script.started == [b"a"]
+        first.writer.close()
+        assert await second.read() == b"b"
+
+
+async def test_a_limit_that_is_raised_lets_in_who_waits() -> None:
+    limits = ConnectionLimits(connections_max=0)
+    async with edge(limits) as running:
+        client = await running.connect()
+        client.send(b"a")
+        await asyncio.sleep(0.05)
+        assert running.script.started == []
+        running.server.change_limits(replace(limits, connections_max=1))
+        assert await client.read() == b"a"
+
+
+async def test_an_address_may_have_a_limit_of_its_own() -> None:
+    limits = ConnectionLimits(
+        connections_per_host_max=0, connections_per_host_overrides={"127.0.0.1": 1}
+    )
+    async with edge(limits) as running:
+        first = await running.connect()
+        first.send(b"a")
+        assert await first.read() == b"a"
+        assert await (await running.connect()).at_end()
+
+
+async def test_queued_requests_are_bounded_and_nothing_is_lost() -> None:
+    async with edge(ConnectionLimits(queued_requests_max=3)) as running:
+        client = await running.connect()
+        client.send(b"wait", *[b"%d" % number for number in range(20)])
+        other = await running.connect()
+        await asyncio.sleep(0.05)
+        other.send(b"x")
+        await asyncio.sleep(0.05)
+        assert running.script.started == [b"wait"]
+        running.script.released.set()
+        assert await client.read() == b"wait"
+        assert [await client.read() for _ in range(20)] == [b"%d" % number for number in range(20)]
+        assert await other.read() == b"x"
+
+
 async def test_long_stretches_of_a_file_arrive_whole_with_a_slow_reader(tmp_path: Path) -> None:
     content = os.urandom(24 << 20)
     path = tmp_path / "log"
