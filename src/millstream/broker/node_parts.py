@@ -44,7 +44,11 @@ from millstream.broker.transaction_coordination import (
     transaction_coordinator_config,
 )
 from millstream.broker.transaction_markers import TransactionMarkers
-from millstream.controller.settings import KAFKA_4_3_FEATURES, ControllerSettings
+from millstream.controller.settings import (
+    KAFKA_4_3_FEATURES,
+    ControllerSettings,
+    DelegationTokenSettings,
+)
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
 from millstream.metadata.config_key import ConfigValue
