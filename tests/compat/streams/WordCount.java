@@ -1,0 +1,36 @@
+import java.time.Duration;
+import java.util.Properties;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StreamsBuilder;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Produced;
+import org.apache.kafka.streams.state.Stores;
+
+/** Counts words by Kafka Streams with the streams group protocol, until its standard input ends. Prints its states. */
+public class WordCount {
+    public static void main(String[] arguments) throws Exception {
+        Properties settings = new Properties();
+        settings.put("bootstrap.servers", arguments[0]);
+        settings.put("application.id", arguments[1]);
+        settings.put("state.dir", arguments[2]);
+        settings.put("group.protocol", "streams");
+        settings.put("commit.interval.ms", "100");
+        settings.put("auto.offset.reset", "earliest");
+        settings.put("default.key.serde", Serdes.StringSerde.class.getName());
+        settings.put("default.value.serde", Serdes.StringSerde.class.getName());
+
+        StreamsBuilder builder = new StreamsBuilder();
+        builder.<String, String>stream("words")
+            .groupBy((key, word) -> word)
+            .count(Materialized.as(Stores.inMemoryKeyValueStore("counts")))
+            .toStream()
+            .to("counts", Produced.with(Serdes.String(), Serdes.Long()));
+
+        KafkaStreams streams = new KafkaStreams(builder.build(), settings);
+        streams.setStateListener((now, before) -> System.out.println("STATE " + now));
+        streams.start();
+        while (System.in.read() >= 0) { }
+        streams.close(Duration.ofSeconds(10));
+    }
+}
