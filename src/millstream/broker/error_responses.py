@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from millstream.broker import transaction_errors
-from millstream.broker.refusals import ADMINISTRATION
+from millstream.broker.refusals import ADMINISTRATION, elect_leaders_failed
 from millstream.errors import KafkaError, ProtocolError
 from millstream.protocol.api import ApiKey, Message, response_class
 from millstream.protocol.generated import (
@@ -389,6 +389,7 @@ _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
 _ERROR_BY_VERSION: Final[Mapping[ApiKey, _BuildForVersion]] = MappingProxyType(
     {
         ApiKey.FETCH: _fetch,
+        ApiKey.ELECT_LEADERS: elect_leaders_failed,
         ApiKey.METADATA: _metadata,
         ApiKey.OFFSET_FETCH: _offset_fetch,
         ApiKey.FIND_COORDINATOR: _find_coordinator,

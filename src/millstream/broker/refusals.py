@@ -77,12 +77,12 @@ def _describe_client_quotas(
     )
 
 
-def _elect_leaders(
-    request: elect_leaders.ElectLeadersRequest, error: KafkaError
+def elect_leaders_failed(
+    request: elect_leaders.ElectLeadersRequest, version: int, error: KafkaError
 ) -> elect_leaders.ElectLeadersResponse:
-    """At the top too, which version 0 does not carry."""
+    """From version 1 on at the top too."""
     return elect_leaders.ElectLeadersResponse(
-        error_code=error.code,
+        error_code=error.code if version >= 1 else 0,
         replica_election_results=[
             elect_leaders.ReplicaElectionResult(
                 topic=asked.topic,
@@ -122,7 +122,6 @@ ADMINISTRATION: Final[Mapping[ApiKey, Callable[[Any, KafkaError], Message]]] = M
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
         ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
         ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
-        ApiKey.ELECT_LEADERS: _elect_leaders,
         ApiKey.RENEW_DELEGATION_TOKEN: _renew_delegation_token,
         ApiKey.EXPIRE_DELEGATION_TOKEN: _expire_delegation_token,
     }

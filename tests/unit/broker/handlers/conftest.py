@@ -9,11 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from millstream.broker.features import SUPPORTED_FEATURES
+from millstream.broker.metadata_driver import QuorumDescription
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext
-from millstream.controller.settings import ControllerSettings
+from millstream.controller.settings import ControllerSettings, DelegationTokenSettings
 from millstream.metadata.image import MetadataImage
 from millstream.model import Uuid
+from millstream.net.client_connection import ANONYMOUS
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import (
     BrokerRegistrationRequest,
@@ -25,6 +28,8 @@ from millstream.protocol.generated.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from millstream.protocol.generated.metadata_records import FeatureLevelRecord
+from millstream.raft.voter_set import ReplicaKey
 from millstream.runtime import Instant
 from millstream.security.authorizer import ALLOW_ALL
 from millstream.security.quotas import UNLIMITED
@@ -35,11 +40,21 @@ class AdminNode:
 
     def __init__(self, **static: str) -> None:
         self.static = {name.replace("_", "."): value for name, value in static.items()}
-        settings = ControllerSettings(cluster_id="cluster", node_id=1, static=self.static)
+        self.principal = ANONYMOUS
+        secret_key = self.static.get("delegation.token.secret.key")
+        settings = ControllerSettings(
+            cluster_id="cluster",
+            node_id=1,
+            static=self.static,
+            supported_features=SUPPORTED_FEATURES,
+            delegation_tokens=DelegationTokenSettings(secret_key=secret_key),
+        )
         self.live = Controller(MetadataImage(cluster_id="cluster"), settings, epoch=1)
         self.submitted: list[str] = []
         self.config = SimpleNamespace(
             auto_create_topics_enable=True,
+            authorizer_class_name="",
+            delegation_token_secret_key=secret_key,
             max_request_partition_size_limit=2000,
             settings=self.static,
             offsets_topic_num_partitions=2,
@@ -75,6 +90,12 @@ class AdminNode:
             self._offset += 1
         return result.response
 
+    def quorum(self) -> QuorumDescription:
+        return QuorumDescription(1, 4, 30, 31, (ReplicaKey(1, Uuid(b"d" * 16)),))
+
+    def finalize(self, feature: str, level: int) -> None:
+        self.replay(FeatureLevelRecord(name=feature, feature_level=level))
+
     def replay(self, record: object) -> None:
         self.live.replay(self._offset, record)
         self._offset += 1
@@ -85,7 +106,7 @@ class AdminNode:
         request = BrokerRegistrationRequest(
             broker_id=broker_id, cluster_id="cluster", incarnation_id=Uuid(bytes([broker_id]) * 16), rack=None,
             listeners=[Listener(name=listener, host=f"host-{broker_id}", port=9090 + broker_id)],
-            features=[Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)],
+            features=[Feature(name=n, min_supported_version=r.lowest, max_supported_version=r.highest) for n, r in SUPPORTED_FEATURES.items()],
         )  # fmt: skip
         epoch = self.run(Controller.handle_broker_registration, request).broker_epoch
         if not fenced:
@@ -111,7 +132,8 @@ class AdminNode:
             version=version,
             listener_name="PLAINTEXT",
             client_host="127.0.0.1",
-            connection=SimpleNamespace(principal="User:ANONYMOUS"),
+            connection=SimpleNamespace(principal=self.principal),
+            now=Instant(0, 0),
         )
 
     def answer(self, handle: Callable, request: object, version: int) -> object:

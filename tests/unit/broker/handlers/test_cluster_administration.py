@@ -1,0 +1,174 @@
+"""Handlers of features, elections, reassignments, brokers and the quorum."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.broker.error_responses import error_response
+from millstream.broker.handlers import (
+    add_raft_voter,
+    alter_partition_reassignments,
+    describe_quorum,
+    elect_leaders,
+    list_partition_reassignments,
+    remove_raft_voter,
+    unregister_broker,
+    update_features,
+)
+from millstream.errors import (
+    DuplicateVoter,
+    InconsistentClusterId,
+    InvalidRequest,
+    InvalidUpdateVersion,
+    UnsupportedVersion,
+    VoterNotFound,
+)
+from millstream.model import Uuid
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.add_raft_voter import AddRaftVoterRequest
+from millstream.protocol.generated.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from millstream.protocol.generated.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumRequestPartitionData,
+    DescribeQuorumRequestTopicData,
+)
+from millstream.protocol.generated.elect_leaders import ElectLeadersRequest, TopicPartitions
+from millstream.protocol.generated.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+    OngoingPartitionReassignment,
+)
+from millstream.protocol.generated.remove_raft_voter import RemoveRaftVoterRequest
+from millstream.protocol.generated.unregister_broker import UnregisterBrokerRequest
+from millstream.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+
+OWN_DIRECTORY = Uuid(b"d" * 16)
+
+
+@pytest.mark.parametrize(
+    ("version", "fields"), [(0, {"allow_downgrade": True}), (1, {"upgrade_type": 2})]
+)
+def test_old_clients_say_that_a_downgrade_is_meant_in_their_own_way(
+    node: object, version: int, fields: dict[str, object]
+) -> None:
+    node.finalize("share.version", 1)
+    update = FeatureUpdateKey(feature="share.version", max_version_level=0, **fields)
+    request = UpdateFeaturesRequest(feature_updates=[update])
+    answer = node.answer(update_features.handle, request, version)
+    assert [(r.feature, r.error_code) for r in answer.results] == [("share.version", 0)]
+    assert "share.version" not in node.live.image.features
+
+
+def test_a_downgrade_that_was_not_meant_is_refused(node: object) -> None:
+    node.finalize("share.version", 1)
+    update = FeatureUpdateKey(feature="share.version", max_version_level=0)
+    with pytest.raises(InvalidUpdateVersion, match="setting the upgrade type"):
+        node.answer(update_features.handle, UpdateFeaturesRequest(feature_updates=[update]), 0)
+
+
+def test_on_one_node_no_election_is_needed(node: object) -> None:
+    node.create("t", partitions=2)
+    named = ElectLeadersRequest(topic_partitions=[TopicPartitions("t", [1])])
+    (result,) = node.answer(elect_leaders.handle, named, 2).replica_election_results
+    assert [(p.partition_id, p.error_code) for p in result.partition_result] == [(1, 84)]
+
+
+def test_a_refused_election_is_told_at_the_top_and_for_each_partition() -> None:
+    named = ElectLeadersRequest(topic_partitions=[TopicPartitions("t", [0, 1])])
+    answer = error_response(ApiKey.ELECT_LEADERS, 2, named, InvalidRequest("no"))
+    assert answer.error_code == 42
+    (result,) = answer.replica_election_results
+    assert [(p.partition_id, p.error_code) for p in result.partition_result] == [(0, 42), (1, 42)]
+
+
+def test_moves_are_listed_while_they_go_on(node: object) -> None:
+    node.add_broker(2)
+    node.create("t")
+    (present,) = node.live.image.partition("t", 0).replicas
+    target = [2] if present == 1 else [1]
+    request = AlterPartitionReassignmentsRequest(
+        topics=[ReassignableTopic("t", [ReassignablePartition(0, target)])]
+    )
+    answer = node.answer(alter_partition_reassignments.handle, request, 1)
+    assert answer.responses[0].partitions[0].error_code == 0
+    moving = [OngoingPartitionReassignment(0, [*target, present], target, [present])]
+    for topics in (None, [ListPartitionReassignmentsTopics("t", [0, 9])]):
+        listed = node.answer(
+            list_partition_reassignments.handle, ListPartitionReassignmentsRequest(topics=topics), 0
+        )
+        assert [(t.name, t.partitions) for t in listed.topics] == [("t", moving)]
+    elsewhere = ListPartitionReassignmentsRequest(topics=[])
+    assert node.answer(list_partition_reassignments.handle, elsewhere, 0).topics == []
+
+
+def test_a_fenced_broker_is_forgotten(node: object) -> None:
+    node.add_broker(2, fenced=True)
+    answer = node.answer(unregister_broker.handle, UnregisterBrokerRequest(broker_id=2), 0)
+    assert (answer.error_code, sorted(node.live.image.brokers)) == (0, [1])
+
+
+def asked(*topics: tuple[str, list[int]]) -> DescribeQuorumRequest:
+    return DescribeQuorumRequest(
+        topics=[
+            DescribeQuorumRequestTopicData(
+                name, [DescribeQuorumRequestPartitionData(index) for index in partitions]
+            )
+            for name, partitions in topics
+        ]
+    )
+
+
+def test_the_quorum_is_told_to_who_asks_for_it_alone(node: object) -> None:
+    told = node.answer(describe_quorum.handle, asked(("__cluster_metadata", [0])), 2)
+    (partition,) = told.topics[0].partitions
+    assert (partition.leader_id, partition.leader_epoch, partition.high_watermark) == (1, 4, 30)
+    (voter,) = partition.current_voters
+    assert (voter.replica_id, voter.replica_directory_id, voter.log_end_offset) == (
+        1,
+        OWN_DIRECTORY,
+        31,
+    )
+    assert partition.observers == []
+    for other in ([("t", [0])], [("__cluster_metadata", [0, 1])], [("__cluster_metadata", [1])]):
+        told = node.answer(describe_quorum.handle, asked(*other), 2)
+        assert {p.error_code for topic in told.topics for p in topic.partitions} == {3}
+    assert node.answer(describe_quorum.handle, asked(), 2).topics == []
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "voter_id", "error"),
+    [
+        ("other", 2, InconsistentClusterId),
+        (None, 1, DuplicateVoter),
+        ("cluster", 2, UnsupportedVersion),
+    ],
+)
+def test_no_voter_is_added(
+    node: object, cluster_id: str | None, voter_id: int, error: type[Exception]
+) -> None:
+    request = AddRaftVoterRequest(cluster_id=cluster_id, voter_id=voter_id)
+    with pytest.raises(error):
+        node.answer(add_raft_voter.handle, request, 1)
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "voter_id", "directory_id", "error"),
+    [
+        ("other", 1, OWN_DIRECTORY, InconsistentClusterId),
+        (None, 2, OWN_DIRECTORY, VoterNotFound),
+        (None, 1, Uuid(bytes(16)), VoterNotFound),
+        ("cluster", 1, OWN_DIRECTORY, InvalidRequest),
+    ],
+)
+def test_the_last_voter_stays(
+    node: object, cluster_id: str | None, voter_id: int, directory_id: Uuid, error: type[Exception]
+) -> None:
+    request = RemoveRaftVoterRequest(
+        cluster_id=cluster_id, voter_id=voter_id, voter_directory_id=directory_id
+    )
+    with pytest.raises(error):
+        node.answer(remove_raft_voter.handle, request, 0)
