@@ -23,6 +23,7 @@ from millstream.streams.state import (
 from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.topology import StoreKind
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
 APPLICATION_ID = "app"
@@ -288,7 +289,8 @@ def _stores(driver: TopologyTestDriver, added: set[str]) -> dict:
     dumped = {}
     for name, store in sorted(driver.stores().items()):
         rows = []
-        if isinstance(store, SuppressionBuffer | UnmatchedStore):
+        is_readable = store.spec.kind is not StoreKind.SUBSCRIPTIONS
+        if isinstance(store, SuppressionBuffer | UnmatchedStore) or not is_readable:
             continue
         if isinstance(store, PlainWindowStore):
             for window, value in store.fetch_all():

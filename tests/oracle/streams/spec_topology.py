@@ -406,6 +406,30 @@ class SpecTopology:
         joiner = (fn.keyed_joiner if with_key else fn.joiner)(op["fn"])
         return getattr(stream, method)(other, joiner, with_key=with_key, **options)
 
+    def _fk_join(self, op: dict, table: KTable):
+        return self._joined_on_foreign_key(op, table, "join")
+
+    def _fk_left_join(self, op: dict, table: KTable):
+        return self._joined_on_foreign_key(op, table, "left_join")
+
+    def _joined_on_foreign_key(self, op: dict, table: KTable, method: str):
+        with_key = "fk_with_key" in op
+        extractor = fn.key_selector(op["fk_with_key"]) if with_key else fn.value_mapper(op["fk"])
+        joined = op.get("table_joined", {})
+        options = {"name": joined.get("name"), "materialized": materialized(op)}
+        if "partitioner" in joined or "other_partitioner" in joined:
+            options["partitioners"] = (
+                fn.zero_partition if "partitioner" in joined else None,
+                fn.zero_partition if "other_partitioner" in joined else None,
+            )
+        return getattr(table, method)(
+            self._results[op["other"]],
+            fn.joiner(op["fn"]),
+            foreign_key=extractor,
+            with_key=with_key,
+            **options,
+        )
+
     # Groups.
 
     def _group_by_key(self, op: dict, stream: KStream):

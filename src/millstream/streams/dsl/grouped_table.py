@@ -21,6 +21,7 @@ from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.topology import SinkNode, SourceNode
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.names import REPARTITION_SUFFIX
+from millstream.streams.topology.nodes import ValueForm
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,8 +47,10 @@ class TableGrouping:
         node = RepartitionGraphNode(
             source,
             topic=topic,
-            sink=SinkNode(sink, (), topic, self.key, self.value, changes=True),
-            source=SourceNode(source, (topic,), key=self.key, value=self.value, changes=True),
+            sink=SinkNode(sink, (), topic, self.key, self.value, form=ValueForm.CHANGE),
+            source=SourceNode(
+                source, (topic,), key=self.key, value=self.value, form=ValueForm.CHANGE
+            ),
             mergeable=False,
         )
         if self.name is not None:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
+from millstream.streams.dsl.foreign_key_join import (
+    NO_PARTITIONERS,
+    ForeignKeyOptions,
+    Partitioners,
+    join_on_foreign_key,
+)
 from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
 from millstream.streams.dsl.materialize import key_value_store
@@ -30,6 +36,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
+KO = TypeVar("KO")
 VO = TypeVar("VO")
 
 
@@ -191,6 +198,7 @@ class KTable(Generic[K, V]):
         self._graph.add(node, self._node)
         return KGroupedTable(self._graph, node, TableGrouping(key, value, name))
 
+    @overload
     def join(
         self,
         other: KTable[K, VO],
@@ -198,11 +206,59 @@ class KTable(Generic[K, V]):
         *,
         name: str | None = None,
         materialized: Materialized | None = None,
+    ) -> KTable[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[KO, VO],
+        joiner: Callable[[V, VO], V2],
+        *,
+        foreign_key: Callable[[V], KO | None],
+        with_key: Literal[False] = False,
+        name: str | None = None,
+        partitioners: Partitioners = NO_PARTITIONERS,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[KO, VO],
+        joiner: Callable[[V, VO], V2],
+        *,
+        foreign_key: Callable[[K, V], KO | None],
+        with_key: Literal[True],
+        name: str | None = None,
+        partitioners: Partitioners = NO_PARTITIONERS,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V2]: ...
+    def join(
+        self,
+        other: KTable[Any, VO],  # Any: K, or the type of the foreign key
+        joiner: Callable[[V, VO], V2],
+        *,
+        foreign_key: ops.UserFunction | None = None,
+        with_key: bool = False,
+        name: str | None = None,
+        partitioners: Partitioners = NO_PARTITIONERS,
+        materialized: Materialized | None = None,
     ) -> KTable[K, V2]:
-        """Rows that both tables have, as joiner(value, other value) (S27)."""
-        options = TableJoinOptions("join", joiner, (False, False), name, materialized)
-        return self._join(other, options)
+        """Rows that both tables have, as joiner(value, other value) (S27).
 
+        `foreign_key(value)`, or `foreign_key(key, value)` with_key, gives the key of the other table that a row of this one
+        belongs to; without it rows of equal keys meet. `partitioners`: this table's and the other's, where they are not the
+        default one; they are called with None as value.
+        """
+        if foreign_key is None:
+            options = TableJoinOptions("join", joiner, (False, False), name, materialized)
+            return self._join(other, options)
+        return self._join_on_foreign_key(
+            other,
+            ForeignKeyOptions(
+                False, joiner, foreign_key, with_key, name, partitioners, materialized
+            ),
+        )
+
+    @overload
     def left_join(
         self,
         other: KTable[K, VO],
@@ -210,10 +266,52 @@ class KTable(Generic[K, V]):
         *,
         name: str | None = None,
         materialized: Materialized | None = None,
+    ) -> KTable[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[KO, VO],
+        joiner: Callable[[V, VO | None], V2],
+        *,
+        foreign_key: Callable[[V], KO | None],
+        with_key: Literal[False] = False,
+        name: str | None = None,
+        partitioners: Partitioners = NO_PARTITIONERS,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[KO, VO],
+        joiner: Callable[[V, VO | None], V2],
+        *,
+        foreign_key: Callable[[K, V], KO | None],
+        with_key: Literal[True],
+        name: str | None = None,
+        partitioners: Partitioners = NO_PARTITIONERS,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, V2]: ...
+    def left_join(
+        self,
+        other: KTable[Any, VO],  # Any: K, or the type of the foreign key
+        joiner: Callable[[V, VO | None], V2],
+        *,
+        foreign_key: ops.UserFunction | None = None,
+        with_key: bool = False,
+        name: str | None = None,
+        partitioners: Partitioners = NO_PARTITIONERS,
+        materialized: Materialized | None = None,
     ) -> KTable[K, V2]:
-        """All rows of this table; the joiner gets None where the other has none."""
-        options = TableJoinOptions("left_join", joiner, (True, False), name, materialized)
-        return self._join(other, options)
+        """All rows of this table; the joiner gets None where the other has none. See `join` for `foreign_key`."""
+        if foreign_key is None:
+            options = TableJoinOptions("left_join", joiner, (True, False), name, materialized)
+            return self._join(other, options)
+        return self._join_on_foreign_key(
+            other,
+            ForeignKeyOptions(
+                True, joiner, foreign_key, with_key, name, partitioners, materialized
+            ),
+        )
 
     def outer_join(
         self,
@@ -233,6 +331,14 @@ class KTable(Generic[K, V]):
         options: TableJoinOptions,
     ) -> KTable[K, Any]:  # Any: the same
         return join_tables(self._graph, (self, self._node), (other, other._node), options, KTable)
+
+    def _join_on_foreign_key(
+        self,
+        other: KTable[Any, Any],  # Any: checked by the calling method's signature
+        options: ForeignKeyOptions,
+    ) -> KTable[K, Any]:  # Any: the same
+        left, right = (self, self._node), (other, other._node)
+        return join_on_foreign_key(self._graph, left, right, options, KTable)
 
     def _store(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from millstream.errors import ConfigError
@@ -10,6 +10,7 @@ from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel import (
     aggregates,
+    foreign_key_joins,
     joins,
     processors,
     self_join,
@@ -27,6 +28,7 @@ from millstream.streams.kernel import (
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.change import changes
+from millstream.streams.serdes.foreign_key import responses, subscriptions
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.plain_window import PlainWindowStore
@@ -35,7 +37,8 @@ from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.nodes import ProcessorNode
+from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode, ValueForm
+from millstream.streams.topology.stores import StoreKind, StoreSpec
 
 Store = (
     KeyValueStore
@@ -94,6 +97,10 @@ def make_operator(
     def open_transformer(supplier: ops.UserFunction) -> transform_values.Transform:
         return transform_values.open_transformer(context, supplier, allowed)[0]
 
+    def read(view: ops.TableView) -> joins.Lookup:
+        tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
+        return joins.table_lookup(view, tables_only, open_transformer)
+
     if kind is ops.PassThrough:
         return stateless.PassThrough(context)
     if kind is ops.TableToStream:
@@ -116,20 +123,16 @@ def make_operator(
         assert unmatched is None or isinstance(unmatched, UnmatchedStore), "as the DSL made it"
         return stream_joins.StreamJoin(context, spec, other, unmatched)
     if isinstance(spec, ops.StreamTableJoin):
-        tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
-        return joins.StreamTableJoin(
-            context, spec, joins.table_lookup(spec.view, tables_only, open_transformer)
-        )
+        return joins.StreamTableJoin(context, spec, read(spec.view))
     if isinstance(spec, ops.TableJoin):
-        tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
-        return table_joins.TableJoin(
-            context, spec, joins.table_lookup(spec.view, tables_only, open_transformer)
-        )
+        return table_joins.TableJoin(context, spec, read(spec.view))
     if isinstance(spec, ops.TableTransformValues):
         own = None if spec.store is None else stores[spec.store]
         assert own is None or isinstance(own, TimestampedKeyValueStore), "as the DSL made it"
         return transform_values.TableTransformValues(context, spec, own, allowed)
-    raise AssertionError(f"no operator for {spec}")
+    foreign = _foreign_key_join(spec, context, stores, read)
+    assert foreign is not None, f"no operator for {spec}"
+    return foreign
 
 
 def resolve(
@@ -148,12 +151,75 @@ def resolve(
 
 
 def source_serdes(
-    node: Any,  # Any: a source or a sink, both have key and value
-    config: StreamsConfig,
-) -> tuple[Serde[Any], Serde[Any]]:  # Any: serdes of any type
+    node: SourceNode | SinkNode, config: StreamsConfig
+) -> tuple[Serde[Any], Serde[Any]]:  # Any: a source or sink of any type
     """The serdes of a source or sink."""
-    value = resolve(node.value, config.default_value, f"the value of {node.name}")
-    return (
-        resolve(node.key, config.default_key, f"the key of {node.name}"),
-        changes(value) if node.changes else value,
+    key = resolve(node.key, config.default_key, f"the key of {node.name}")
+    if node.form is ValueForm.SUBSCRIPTION:
+        inside = resolve(node.value, config.default_key, f"the left keys of {node.name}")
+    else:
+        inside = resolve(node.value, config.default_value, f"the value of {node.name}")
+    return key, _in_form(inside, node.form)
+
+
+def store_serdes(
+    spec: StoreSpec, config: StreamsConfig
+) -> tuple[Serde[Any], Serde[Any]]:  # Any: a store of any type
+    """The serdes of a store."""
+    key = resolve(spec.key, config.default_key, f"the key of store {spec.name}")
+    if spec.kind is StoreKind.SUBSCRIPTIONS:
+        left_key = resolve(spec.value, config.default_key, f"the left keys of store {spec.name}")
+        return key, subscriptions(left_key)
+    return key, resolve(spec.value, config.default_value, f"the value of store {spec.name}")
+
+
+def _in_form(
+    inside: Serde[Any],  # Any: values of any type
+    form: ValueForm,
+) -> Serde[Any]:  # Any: the same
+    match form:
+        case ValueForm.PLAIN:
+            return inside
+        case ValueForm.CHANGE:
+            return changes(inside)
+        case ValueForm.SUBSCRIPTION:
+            return subscriptions(inside)
+        case ValueForm.RESPONSE:
+            return responses(inside)
+
+
+def _foreign_key_join(
+    spec: ops.OperatorSpec,
+    context: TaskContext,
+    stores: Mapping[str, Store],
+    read: Callable[[ops.TableView], joins.Lookup],
+) -> Operator | None:
+    """An operator of a foreign-key join; None for any other specification."""
+    match spec:
+        case ops.ForeignKeySubscribe():
+            serdes = _join_serdes(spec.serdes, context)
+            return foreign_key_joins.Subscribe(context, spec, serdes)
+        case ops.ForeignKeyReceive():
+            kept, serdes = stores[spec.store], _join_serdes(spec.serdes, context)
+            assert isinstance(kept, TimestampedKeyValueStore), "as the DSL made it"
+            return foreign_key_joins.ReceiveSubscription(context, kept, serdes)
+        case ops.ForeignKeyAnswer():
+            return foreign_key_joins.AnswerSubscription(context, read(spec.view))
+        case ops.ForeignKeyNotify():
+            kept, serdes = stores[spec.store], _join_serdes(spec.serdes, context)
+            assert isinstance(kept, TimestampedKeyValueStore), "as the DSL made it"
+            return foreign_key_joins.AnswerSubscribers(context, kept, serdes)
+        case ops.ForeignKeyResolve():
+            left_value = _join_serdes(spec.serdes, context).left_value
+            return foreign_key_joins.ResolveResponse(context, spec, read(spec.view), left_value)
+        case _:
+            return None
+
+
+def _join_serdes(serdes: ops.TableSerdes, context: TaskContext) -> foreign_key_joins.JoinSerdes:
+    config, node = context.config, context.node
+    return foreign_key_joins.JoinSerdes(
+        resolve(serdes.left_key, config.default_key, f"the left keys of {node}"),
+        resolve(serdes.left_value, config.default_value, f"the left values of {node}"),
+        resolve(serdes.right_key, config.default_key, f"the right keys of {node}"),
     )

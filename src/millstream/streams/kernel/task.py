@@ -13,7 +13,7 @@ from functools import partial
 from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.errors import ProcessingError, SerializationError, StreamsError
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBatch
-from millstream.streams.kernel.compile import Store, make_operator, resolve, source_serdes
+from millstream.streams.kernel.compile import Store, make_operator, source_serdes, store_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
@@ -247,11 +247,12 @@ class StreamTask:
     def _open(self, spec: StoreSpec) -> Store:
         config = self.config
         topic = self._topology.changelog_topic(spec.name, config.application_id)
+        key, value = store_serdes(spec, config)
         parts = StoreParts(
             spec,
             TransactionalRows(self._byte_stores.open(spec)),
-            resolve(spec.key, config.default_key, f"the key of store {spec.name}"),
-            resolve(spec.value, config.default_value, f"the value of store {spec.name}"),
+            key,
+            value,
             Changelog(topic) if spec.logging else None,
             self._context,
             spec.other_value or config.default_value,
@@ -266,7 +267,7 @@ class StreamTask:
             return SessionStore(parts)
         if spec.kind is StoreKind.SUPPRESSION_BUFFER:
             return SuppressionBuffer(parts)
-        if spec.kind is StoreKind.TIMESTAMPED_KEY_VALUE:
+        if spec.is_timestamped:
             return TimestampedKeyValueStore(parts)
         return KeyValueStore(parts)
 

@@ -62,7 +62,8 @@ class TimestampedKeyValueStore(StateStore):
             if self._keeps:
                 self._decoded[data] = (value, timestamp)
         if self.changelog is not None:
-            self.changelog.append(data, written, timestamp)
+            headers = self.record_headers() if self.spec.log_headers else ()
+            self.changelog.append(data, written, timestamp, headers)
 
     def scan(
         self, low: object = None, high: object = None, *, reverse: bool = False
@@ -73,6 +74,13 @@ class TimestampedKeyValueStore(StateStore):
         for data, stored in self.rows.scan(first, end, reverse=reverse):
             row = (self._decode_value(stored[8:]), _unpack_timestamp(stored)[0])
             yield self._key.decode(data), row
+
+    def scan_bytes(self, low: bytes, high: bytes | None) -> list[tuple[object, int]]:
+        """The rows whose keys lie in [low, high) as bytes, without their keys; read at once, so that writing may follow."""
+        return [
+            (self._decode_value(stored[8:]), _unpack_timestamp(stored)[0])
+            for _, stored in self.rows.scan(low, high)
+        ]
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         super().commit(changelog_offset=changelog_offset, marker=marker)

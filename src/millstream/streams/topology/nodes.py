@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from millstream.streams.options import OffsetReset, Partitioner, TopicExtractor
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology.operators import OperatorSpec
+
+
+class ValueForm(Enum):
+    """What the library puts around values in topics of its own; the serde is that of what is inside."""
+
+    PLAIN = "plain"
+    CHANGE = "change"
+    """Old and new value of a table's row together."""
+    SUBSCRIPTION = "subscription"
+    """Of a left row of a foreign-key join; inside is the row's key."""
+    RESPONSE = "response"
+    """To a left row of a foreign-key join; inside is a value of the right table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +35,7 @@ class SourceNode:
     value: Serde[Any] | None = None  # Any: a source of any type
     timestamps: TimestampExtractor | None = None
     reset: OffsetReset | None = None
-    changes: bool = False
-    """Values are changes of table rows, old and new together."""
+    form: ValueForm = ValueForm.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +58,7 @@ class SinkNode:
     key: Serde[Any] | None = None  # Any: a sink of any type
     value: Serde[Any] | None = None  # Any: a sink of any type
     partitioner: Partitioner | None = None
-    changes: bool = False
-    """Values are changes of table rows, old and new together."""
+    form: ValueForm = ValueForm.PLAIN
 
 
 Node = SourceNode | ProcessorNode | SinkNode

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.windows import (
     SessionWindows,
     SlidingWindows,
@@ -251,6 +252,58 @@ class TableJoinMerge(OperatorSpec):
 
     store: str | None = None
     send_old_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableSerdes:
+    """Serdes of both tables of a foreign-key join; None is the application's default."""
+
+    left_key: Serde[Any] | None  # Any: tables of any type
+    left_value: Serde[Any] | None  # Any: the same
+    right_key: Serde[Any] | None  # Any: the same
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKeySubscribe(OperatorSpec):
+    """extractor(value), or extractor(key, value) with_key, gives the key of the right table, or None."""
+
+    extractor: UserFunction
+    with_key: bool
+    is_left: bool
+    serdes: TableSerdes
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKeyReceive(OperatorSpec):
+    """Keeps the subscriptions of left rows in `store`."""
+
+    store: str
+    serdes: TableSerdes
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKeyAnswer(OperatorSpec):
+    """Answers a subscription with the row of the right table, which `view` reads."""
+
+    view: TableView
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKeyNotify(OperatorSpec):
+    """Tells those whose subscriptions are in `store` of a changed row of the right table."""
+
+    store: str
+    serdes: TableSerdes
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKeyResolve(OperatorSpec):
+    """joiner(left, right) with the row of the left table, which `view` reads."""
+
+    view: TableView
+    joiner: UserFunction
+    is_left: bool
+    serdes: TableSerdes
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ class StoreKind(Enum):
     SESSION = "session"
     UNMATCHED = "unmatched"
     SUPPRESSION_BUFFER = "suppression_buffer"
+    SUBSCRIPTIONS = "subscriptions"
+    """A timestamped key-value store of a foreign-key join; the value serde is that of the left table's keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class StoreSpec:
     time_ordered: bool = False
     retain_duplicates: bool = False
     log_headers: bool = False
-    """Changelog records carry the headers of the record: stores of stream-stream joins alone."""
+    """Changelog records carry the headers of the record: stores of stream-stream and of foreign-key joins alone."""
     other_value: Serde[Any] | None = None  # Any: the right side of a join
 
     @property
@@ -56,7 +58,11 @@ class StoreSpec:
 
     @property
     def is_timestamped(self) -> bool:
-        return self.kind in {StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW}
+        return self.kind in {
+            StoreKind.TIMESTAMPED_KEY_VALUE,
+            StoreKind.TIMESTAMPED_WINDOW,
+            StoreKind.SUBSCRIPTIONS,
+        }
 
     def changelog_config(self, additional_retention_ms: int = _DAY_MS) -> dict[str, str]:
         """Settings of the changelog topic (S12)."""

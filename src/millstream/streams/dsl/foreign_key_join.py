@@ -1,0 +1,259 @@
+"""KTable joined with KTable on a foreign key (KIP-213): the names and the order of its eleven nodes, two topics and store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from millstream.streams.dsl.functions import check_arity
+from millstream.streams.dsl.graph import (
+    GraphNode,
+    ProcessorGraphNode,
+    RepartitionGraphNode,
+    StreamGraph,
+)
+from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.table_definitions import SourceDefinition, TableDefinition, store_names
+from millstream.streams.options import Materialized, Partitioner, StoreType
+from millstream.streams.serdes.foreign_key import Response
+from millstream.streams.serdes.serde import bytes_
+from millstream.streams.topology import SinkNode, SourceNode, StoreKind, StoreSpec
+from millstream.streams.topology import operators as ops
+from millstream.streams.topology.names import NameGenerator
+from millstream.streams.topology.nodes import ValueForm
+
+if TYPE_CHECKING:
+    from millstream.streams.dsl.table import KTable
+
+_PROCESSOR = "KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-"
+_REGISTRATION = "KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-"
+
+
+Partitioners = tuple[Partitioner | None, Partitioner | None]
+"""Of the topics of the left and of the right table; None is the default one."""
+NO_PARTITIONERS: Final[Partitioners] = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKeyOptions:
+    """The arguments of a foreign-key join."""
+
+    is_left: bool
+    joiner: ops.UserFunction
+    extractor: ops.UserFunction
+    with_key: bool
+    name: str | None
+    partitioners: Partitioners
+    materialized: Materialized | None
+
+    def check(self) -> None:
+        """Raises TypeError for functions that cannot take their arguments."""
+        method = "left_join" if self.is_left else "join"
+        check_arity(method, "joiner", self.joiner, "left", "right")
+        given = ("key", "value") if self.with_key else ("value",)
+        check_arity(method, "foreign_key", self.extractor, *given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """In the order in which Kafka Streams takes their numbers."""
+
+    registration_topic: str
+    subscribe: str
+    registration_sink: str
+    registration_source: str
+    store: str
+    receive: str
+    answer: str
+    notify: str
+    response_topic: str
+    response_sink: str
+    response_source: str
+    resolve: str
+    result: str
+
+    @classmethod
+    def take(cls, names: NameGenerator, name: str | None) -> _Names:
+        def suffixed(suffix: str, prefix: str) -> str:
+            return names.suffixed_or_generate(name, suffix, prefix)
+
+        return cls(
+            suffixed("-subscription-registration", _REGISTRATION) + "-topic",
+            suffixed("-subscription-registration-processor", _REGISTRATION),
+            suffixed("-subscription-registration-sink", "KTABLE-SINK-"),
+            suffixed("-subscription-registration-source", "KTABLE-SOURCE-"),
+            suffixed("-subscription-store", "KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-"),
+            suffixed("-subscription-receive", _PROCESSOR),
+            suffixed("-subscription-join-foreign", _PROCESSOR),
+            suffixed("-foreign-join-subscription", _PROCESSOR),
+            suffixed("-subscription-response", "KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-") + "-topic",
+            suffixed("-subscription-response-sink", "KTABLE-SINK-"),
+            suffixed("-subscription-response-source", "KTABLE-SOURCE-"),
+            suffixed(
+                "-subscription-response-resolver",
+                "KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-RESOLVER-PROCESSOR-",
+            ),
+            suffixed("-result", "KTABLE-FK-JOIN-OUTPUT-"),
+        )
+
+
+_Table = tuple["KTable[Any, Any]", GraphNode]  # Any: checked by the calling method's signature
+
+
+def join_on_foreign_key(
+    graph: StreamGraph,
+    left: _Table,
+    right: _Table,
+    options: ForeignKeyOptions,
+    make: Callable[..., KTable[Any, Any]],  # Any: the constructor of KTable, whatever its types
+) -> KTable[Any, Any]:  # Any: the same
+    options.check()
+    (left_table, left_node), (right_table, right_node) = left, right
+    left_table.definition.enable_old_values(force=True)
+    names = _Names.take(graph.names, options.name)
+    builder = _Builder(graph, names, options, left_table, right_table)
+    registration = builder.subscribe(left_node)
+    answers = builder.answer(registration, right_node)
+    resolved = builder.resolve(answers)
+    request = key_value_store(
+        graph, options.materialized, "KTABLE-FK-JOIN-OUTPUT-", left_table.key, None
+    )
+    definition = SourceDefinition(request.spec, materialized=request.queryable)
+    result = ProcessorGraphNode(
+        names.result, operator=definition.operator, stores=definition.stores
+    )
+    graph.add(result, resolved)
+    return make(
+        graph,
+        result,
+        definition,
+        key=request.spec.key,
+        value=request.spec.value,
+        sources=left_table.sources | {names.response_source},
+    )
+
+
+class _Builder:
+    """Adds the nodes of one join."""
+
+    def __init__(
+        self,
+        graph: StreamGraph,
+        names: _Names,
+        options: ForeignKeyOptions,
+        left: KTable[Any, Any],  # Any: tables of any type
+        right: KTable[Any, Any],  # Any: the same
+    ) -> None:
+        self._graph = graph
+        self._names = names
+        self._options = options
+        self._left = left
+        self._right = right
+        self._serdes = ops.TableSerdes(left.key, left.value, right.key)
+        self._store = StoreSpec(
+            name=names.store,
+            kind=StoreKind.SUBSCRIPTIONS,
+            persistent=graph.store_type is StoreType.ROCKSDB,
+            key=bytes_(),
+            value=left.key,
+            log_headers=True,
+        )
+
+    def subscribe(self, left_node: GraphNode) -> GraphNode:
+        options, names = self._options, self._names
+        subscribe = ops.ForeignKeySubscribe(
+            options.extractor, options.with_key, options.is_left, self._serdes
+        )
+        node = ProcessorGraphNode(names.subscribe, operator=lambda: subscribe)
+        self._graph.add(node, left_node)
+        _, other = options.partitioners
+        sink = SinkNode(
+            names.registration_sink,
+            (),
+            names.registration_topic,
+            self._right.key,
+            self._left.key,
+            None if other is None else _by_key(other),
+            ValueForm.SUBSCRIPTION,
+        )
+        return self._topic(sink, names.registration_source, node)
+
+    def answer(self, registration: GraphNode, right_node: GraphNode) -> tuple[GraphNode, GraphNode]:
+        """The node that answers subscriptions, and the one that tells of changed rows."""
+        names, store, serdes = self._names, self._store, self._serdes
+        receive = ProcessorGraphNode(
+            names.receive,
+            operator=lambda: ops.ForeignKeyReceive(store.name, serdes),
+            stores=lambda: (store,),
+            copartitioned=self._right.sources | {names.registration_source},
+        )
+        self._graph.add(receive, registration)
+        answer = _reader(names.answer, self._right.definition, ops.ForeignKeyAnswer)
+        self._graph.add(answer, receive)
+        notify = ProcessorGraphNode(
+            names.notify,
+            operator=lambda: ops.ForeignKeyNotify(store.name, serdes),
+            connected=lambda: (store.name,),
+        )
+        self._graph.add(notify, right_node)
+        return answer, notify
+
+    def resolve(self, answers: tuple[GraphNode, GraphNode]) -> GraphNode:
+        options, names, serdes = self._options, self._names, self._serdes
+        own, _ = options.partitioners
+        sink = SinkNode(
+            names.response_sink,
+            (),
+            names.response_topic,
+            self._left.key,
+            self._right.value,
+            _to_asking_partition if own is None else _by_key(own),
+            ValueForm.RESPONSE,
+        )
+        source = self._topic(sink, names.response_source, *answers)
+        resolve = _reader(
+            names.resolve,
+            self._left.definition,
+            lambda view: ops.ForeignKeyResolve(view, options.joiner, options.is_left, serdes),
+            copartitioned=self._left.sources | {names.response_source},
+        )
+        self._graph.add(resolve, source)
+        return resolve
+
+    def _topic(self, sink: SinkNode, source_name: str, *parents: GraphNode) -> GraphNode:
+        assert isinstance(sink.topic, str), "a topic of the library's own"
+        source = SourceNode(
+            source_name, (sink.topic,), key=sink.key, value=sink.value, form=sink.form
+        )
+        node = RepartitionGraphNode(
+            source_name, topic=sink.topic, sink=sink, source=source, mergeable=False
+        )
+        self._graph.add(node, *parents)
+        return node
+
+
+def _reader(
+    name: str,
+    table: TableDefinition,
+    make: Callable[[ops.TableView], ops.OperatorSpec],
+    copartitioned: frozenset[str] = frozenset(),
+) -> ProcessorGraphNode:
+    """A node that reads the rows of a table; the table keeps a store from now on."""
+    table.view()
+    return ProcessorGraphNode(
+        name,
+        operator=lambda: make(table.view()),
+        connected=lambda: store_names(table.view()),
+        copartitioned=copartitioned,
+    )
+
+
+def _by_key(partitioner: Partitioner) -> Partitioner:
+    """The user's partitioner never sees what the library sends."""
+    return lambda topic, key, _value, partitions: partitioner(topic, key, None, partitions)
+
+
+def _to_asking_partition(_topic: str, _key: object, value: object, _partitions: int) -> int | None:
+    assert isinstance(value, Response), "the topic holds responses"
+    return value.partition
