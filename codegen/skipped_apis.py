@@ -5,7 +5,6 @@ from __future__ import annotations
 from millstream.protocol.api import ApiKey
 
 _TOPICS = "administration of topics beyond create, delete and add partitions: not built yet"
-_SHARE = "share groups (KIP-932): not built yet"
 _CONTROLLER = "spoken on a controller's own listener, which a quorum of one does not have; a client's connection is closed"
 
 SKIPPED: dict[ApiKey, str] = {
@@ -24,16 +23,4 @@ SKIPPED: dict[ApiKey, str] = {
     ApiKey.CONTROLLER_REGISTRATION: _CONTROLLER,
     ApiKey.ASSIGN_REPLICAS_TO_DIRS: _CONTROLLER,
     ApiKey.UPDATE_RAFT_VOTER: _CONTROLLER,
-    ApiKey.SHARE_GROUP_HEARTBEAT: _SHARE,
-    ApiKey.SHARE_GROUP_DESCRIBE: _SHARE,
-    ApiKey.SHARE_FETCH: _SHARE,
-    ApiKey.SHARE_ACKNOWLEDGE: _SHARE,
-    ApiKey.INITIALIZE_SHARE_GROUP_STATE: _SHARE,
-    ApiKey.READ_SHARE_GROUP_STATE: _SHARE,
-    ApiKey.WRITE_SHARE_GROUP_STATE: _SHARE,
-    ApiKey.DELETE_SHARE_GROUP_STATE: _SHARE,
-    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: _SHARE,
-    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: _SHARE,
-    ApiKey.ALTER_SHARE_GROUP_OFFSETS: _SHARE,
-    ApiKey.DELETE_SHARE_GROUP_OFFSETS: _SHARE,
 }

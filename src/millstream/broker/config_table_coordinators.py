@@ -114,6 +114,15 @@ _SHARE_GROUPS = (
     ),
     integer("group.share.max.share.sessions", 2_000, at_least(1), "Share sessions that this broker keeps."),
     words("group.share.assignors", ("simple",), "Assignors of share groups; there is one.", ListOf(("simple",), may_be_empty=False)),
+    internal(
+        integer("group.share.initialize.retry.interval.ms", 30_000, at_least(1), "How long the share coordinator has to initialise a partition before it is asked again.")
+    ),
+    internal(
+        integer("share.coordinator.state.topic.prune.interval.ms", 300_000, at_least(1), "Time between two looks for records of __share_group_state that can go.")
+    ),
+    internal(
+        integer("share.coordinator.cold.partition.snapshot.interval.ms", 300_000, at_least(1), "A share partition that nobody writes is snapshotted again after this long.")
+    ),
     integer("share.coordinator.state.topic.num.partitions", 50, at_least(1), "Partitions of __share_group_state, fixed when it is created."),
     short(
         "share.coordinator.state.topic.replication.factor",

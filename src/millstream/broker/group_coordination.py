@@ -27,6 +27,7 @@ from millstream.coordinator.group.config import (
 )
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.group.share.config import ShareGroupConfig
 from millstream.coordinator.group.streams.config import INT_MAX, StreamsGroupConfig
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
@@ -51,6 +52,7 @@ def group_coordinator_config(config: BrokerConfig) -> GroupCoordinatorConfig:
         offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
         offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
         consumer=_consumer_group_config(config),
+        share=_share_group_config(config),
         streams=_streams_group_config(config),
     )
 
@@ -76,6 +78,28 @@ def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
         assignors=config.group_consumer_assignors,
         migration_policy=MigrationPolicy(config.group_consumer_migration_policy.lower()),
         regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
+    )
+
+
+def _share_group_config(config: BrokerConfig) -> ShareGroupConfig:
+    return ShareGroupConfig(
+        session_timeout_ms=Limited(
+            config.group_share_session_timeout_ms,
+            config.group_share_min_session_timeout_ms,
+            config.group_share_max_session_timeout_ms,
+        ),
+        heartbeat_interval_ms=Limited(
+            config.group_share_heartbeat_interval_ms,
+            config.group_share_min_heartbeat_interval_ms,
+            config.group_share_max_heartbeat_interval_ms,
+        ),
+        assignment_interval_ms=Limited(
+            config.group_share_assignment_interval_ms,
+            config.group_share_min_assignment_interval_ms,
+            config.group_share_max_assignment_interval_ms,
+        ),
+        max_size=config.group_share_max_size,
+        initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
     )
 
 

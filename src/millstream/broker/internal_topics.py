@@ -18,6 +18,7 @@ from millstream.protocol.generated.create_topics import (
 
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 TRANSACTION_STATE: Final = "__transaction_state"
+SHARE_GROUP_STATE: Final = "__share_group_state"
 _CREATION_TIMEOUT_MS: Final = 5_000
 
 
@@ -40,6 +41,8 @@ def internal_topic(name: str, config: BrokerConfig) -> CreatableTopic | None:
             return _consumer_offsets(config)
         case "__transaction_state":
             return _transaction_state(config)
+        case "__share_group_state":
+            return _share_group_state(config)
         case _:
             return None
 
@@ -70,6 +73,23 @@ def _transaction_state(config: BrokerConfig) -> CreatableTopic:
         name=TRANSACTION_STATE,
         num_partitions=config.transaction_state_log_num_partitions,
         replication_factor=config.transaction_state_log_replication_factor,
+        configs=_configs(overrides),
+    )
+
+
+def _share_group_state(config: BrokerConfig) -> CreatableTopic:
+    """Not compacted: its coordinators delete what later snapshots have made redundant."""
+    overrides = {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": str(config.share_coordinator_state_topic_min_isr),
+        "retention.ms": "-1",
+        "segment.bytes": str(config.share_coordinator_state_topic_segment_bytes),
+    }
+    return CreatableTopic(
+        name=SHARE_GROUP_STATE,
+        num_partitions=config.share_coordinator_state_topic_num_partitions,
+        replication_factor=config.share_coordinator_state_topic_replication_factor,
         configs=_configs(overrides),
     )
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from millstream.broker.metadata_driver import QuorumDescription
     from millstream.broker.producer_ids import ProducerIds
     from millstream.broker.purgatory import Purgatory
+    from millstream.broker.share_groups import ShareGroups
     from millstream.broker.streams_internal_topics import StreamsInternalTopics
     from millstream.broker.transaction_claims import OrderedAppends
     from millstream.broker.transaction_coordination import TransactionCoordination
@@ -117,6 +118,7 @@ class Node:
     log_flusher: LogFlusher
     producer_ids: ProducerIds
     group_coordinator: GroupCoordination
+    share_groups: ShareGroups
     transaction_coordinator: TransactionCoordination
     transaction_markers: TransactionMarkers
     transactional_appends: OrderedAppends

@@ -26,6 +26,7 @@ from millstream.broker.features import SUPPORTED_FEATURES
 from millstream.broker.fetch_sessions import FetchSessions
 from millstream.broker.group_coordination import GroupCoordination, group_coordinator_config
 from millstream.broker.hosted_partitions import HostedPartitions
+from millstream.broker.internal_topics import SHARE_GROUP_STATE, ensure_internal_topic
 from millstream.broker.listeners import Listener
 from millstream.broker.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.log_flusher import GroupCommitFlusher
@@ -36,6 +37,7 @@ from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.registry import HANDLERS
+from millstream.broker.share_groups import ShareGroups
 from millstream.broker.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.transaction_claims import OrderedAppends
 from millstream.broker.transaction_completion import TransactionCompletion
@@ -140,6 +142,7 @@ class NodeParts:
         self._tasks.start(self._session.fence_expired(), "broker sessions")
         self._tasks.start(self._assignments.run(), "directories of replicas")
         self._background.start(self._config, self._tasks)
+        self.node.share_groups.start()
         if self._setting("log.cleaner.enable"):
             self._tasks.start(self._cleaner.run(), "log cleaner")
 
@@ -148,6 +151,7 @@ class NodeParts:
         left = await self._session.leave(timeout_s)
         self.node.group_coordinator.close()
         self.node.transaction_coordinator.close()
+        self.node.share_groups.close()
         self._purgatory.close()
         return left
 
@@ -182,6 +186,7 @@ class NodeParts:
         self._partitions.apply(published)
         self.node.group_coordinator.apply(published.image)
         self.node.transaction_coordinator.apply(published.image)
+        self.node.share_groups.apply(published.image)
 
     def _use(self, config: BrokerConfig) -> None:
         """Settings were changed while the node runs."""
@@ -274,6 +279,7 @@ class NodeParts:
             log_flusher=self._flusher,
             producer_ids=producer_ids,
             group_coordinator=groups,
+            share_groups=self._new_share_groups(services),
             transaction_coordinator=self._new_transaction_coordination(
                 producer_ids, markers, services
             ),
@@ -288,6 +294,22 @@ class NodeParts:
             ),
             authorizer=ALLOW_ALL,
             quotas=UNLIMITED,
+        )
+
+    def _new_share_groups(self, services: CoordinatorServices) -> ShareGroups:
+        config = self._config
+        return ShareGroups(
+            self._identity.node_id,
+            self._controller,
+            self._setting,
+            lambda: ensure_internal_topic(self.node, SHARE_GROUP_STATE),
+            partitions=self._partitions,
+            tasks=self._tasks,
+            services=replace(
+                services,
+                commit_timeout_ms=config.share_coordinator_write_timeout_ms,
+                codec=Codec(config.share_coordinator_state_topic_compression_codec),
+            ),
         )
 
     def _new_transaction_coordination(

@@ -163,7 +163,7 @@ _LEAST_AND_MOST: Final[Mapping[str, tuple[str | None, str]]] = {
 """The broker keys that limit a group's key."""
 
 
-def _values(
+def group_config(
     overrides: Mapping[str, str], broker_value: Callable[[str], ConfigValue]
 ) -> dict[str, ConfigValue]:
     """Every configuration of a group, typed: its own, else the broker's, else Kafka's default; numbers brought within the
@@ -202,7 +202,7 @@ def check_group_config(
             )
         if isinstance(value, int) and value > most:
             raise ConfigError(f"{name} must be less than or equal to {most_key}, which is {most}")
-    values = _values(overrides, broker_value)
+    values = group_config(overrides, broker_value)
     for kind in ("consumer", "share", "streams"):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         if _number(values[session]) <= _number(values[heartbeat]):

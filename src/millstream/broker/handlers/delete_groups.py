@@ -1,4 +1,4 @@
-"""DeleteGroups: groups without members are removed with all their offsets.
+"""DeleteGroups: groups without members are removed with all their offsets, share groups with their share state.
 
 Versions 0-2. Each group has its own error: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. A name given twice is answered once.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
+from millstream.broker.share_group_state import delete_group_state
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
@@ -27,6 +28,7 @@ async def handle(request: DeleteGroupsRequest, context: RequestContext) -> Delet
 async def _delete(group_id: str, context: RequestContext) -> DeletableGroupResult:
     request = DeleteGroupsRequest(groups_names=[group_id])
     try:
+        await delete_group_state(group_id, context)
         response = await context.node.group_coordinator.ask(
             group_id, GroupShard.handle_delete_groups, request, DeleteGroupsResponse, context
         )

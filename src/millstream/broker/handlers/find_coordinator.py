@@ -1,8 +1,8 @@
-"""FindCoordinator: which node coordinates a group or a transactional id.
+"""FindCoordinator: which node coordinates a group, a transactional id or a share partition.
 
 Versions 0-6. One key up to version 3, several from 4 on, each with its own error. The first question of a type creates the
-internal topic of its coordinators. Key types: 0 group, 1 transactional id, 2 share partition (version 6 on).
-Not supported: coordinators of share groups. A share partition is refused with INVALID_REQUEST.
+internal topic of its coordinators. Key types: 0 group, 1 transactional id, 2 share partition (version 6 on), named
+`group:topic id:partition`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.internal_topics import (
     CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
     TRANSACTION_STATE,
     ensure_internal_topic,
 )
@@ -25,7 +26,7 @@ from millstream.errors import (
     KafkaError,
 )
 from millstream.metadata.broker_registration import Endpoint
-from millstream.model import BrokerId
+from millstream.model import BrokerId, uuid_from_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.find_coordinator import (
     Coordinator,
@@ -45,7 +46,11 @@ class KeyType(IntEnum):
 
 
 _TOPICS: Final = MappingProxyType(
-    {KeyType.GROUP: CONSUMER_OFFSETS, KeyType.TRANSACTION: TRANSACTION_STATE}
+    {
+        KeyType.GROUP: CONSUMER_OFFSETS,
+        KeyType.TRANSACTION: TRANSACTION_STATE,
+        KeyType.SHARE: SHARE_GROUP_STATE,
+    }
 )
 
 
@@ -70,6 +75,8 @@ async def handle(
 async def _find(key: str, key_type: int, context: RequestContext) -> Coordinator:
     try:
         topic = check_key_type(key_type, context.version)
+        if key_type == KeyType.SHARE:
+            check_share_key(key)
         node_id, endpoint = await _coordinator(topic, key, context)
     except KafkaError as error:
         return Coordinator(
@@ -84,9 +91,20 @@ def check_key_type(key_type: int, version: int) -> str:
     """The internal topic whose leaders coordinate keys of this type. Raises InvalidRequest, after which no client asks again."""
     if key_type not in list(KeyType) or (key_type == KeyType.SHARE and version < _SHARE_VERSION):
         raise InvalidRequest(f"version {version} knows no coordinator of type {key_type}")
-    if key_type == KeyType.SHARE:
-        raise InvalidRequest("this broker does not serve share groups yet")
     return _TOPICS[KeyType(key_type)]
+
+
+def check_share_key(key: str) -> None:
+    """Raises InvalidRequest for what is not `group:topic id:partition`; groups may have colons in their names."""
+    group_and_topic, _, partition = key.rpartition(":")
+    group_id, _, topic_id = group_and_topic.rpartition(":")
+    try:
+        uuid_from_text(topic_id)
+        int(partition)
+    except ValueError as error:
+        raise InvalidRequest(f"{key} is not group:topicId:partition: {error}") from error
+    if not group_id:
+        raise InvalidRequest(f"{key} names no group")
 
 
 async def _coordinator(

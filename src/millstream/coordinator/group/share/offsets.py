@@ -139,8 +139,10 @@ def finish_deletion_of_offsets(
 
 
 def begin_deletion_of_group(groups: Groups, group_id: str, turn: Turn) -> Deletion:
-    """All its state goes before the group does. Raises GroupIdNotFound, NonEmptyGroup."""
-    group = existing_group(groups, group_id)
+    """All its state goes before the group does; other kinds of groups have none. Raises NonEmptyGroup."""
+    group = groups.find(group_id)
+    if not isinstance(group, ShareGroup):
+        return Deletion(group_id, {})
     group.check_may_delete()
     partitions = all_with_state(group, turn)
     if not group.state_partitions.is_empty():

@@ -1,0 +1,47 @@
+"""AlterShareGroupOffsets: where a share group without members goes on, partition by partition (KIP-932).
+
+Version 0. A group that does not exist is made. The share state of each partition begins anew at the given offset: what was delivered
+and not finished is forgotten.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.share_group_state import ask_group, initialize
+from millstream.coordinator.group.share.offsets import AlterOutcome
+from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.errors import InvalidGroupId, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+)
+
+API = ApiSpec(ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions=range(1))
+
+
+async def handle(
+    request: AlterShareGroupOffsetsRequest, context: RequestContext
+) -> AlterShareGroupOffsetsResponse:
+    context.node.share_groups.check_served()
+    if not request.group_id:
+        raise InvalidGroupId
+    outcome = await ask_group(request.group_id, request, AlterOutcome, context)
+    if outcome.to_initialize is not None:
+        errors = await initialize(outcome.to_initialize, context)
+        _note(outcome.response, request.group_id, errors)
+    return outcome.response
+
+
+def _note(
+    response: AlterShareGroupOffsetsResponse,
+    group_id: str,
+    errors: dict[SharePartitionKey, KafkaError],
+) -> None:
+    for topic in response.responses:
+        for partition in topic.partitions:
+            key = SharePartitionKey(group_id, topic.topic_id, partition.partition_index)
+            error = errors.get(key)
+            if error is not None:
+                partition.error_code, partition.error_message = error.code, str(error)

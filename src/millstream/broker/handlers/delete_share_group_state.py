@@ -1,0 +1,47 @@
+"""DeleteShareGroupState: the group coordinator needs share state of partitions no more (KIP-932).
+
+Version 0. Between brokers. Each partition has its own error; what is not there is deleted already.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.share.shard import DeleteState, ShareShard
+from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.delete_share_group_state import (
+    DeleteShareGroupStateRequest,
+    DeleteShareGroupStateResponse,
+    DeleteStateResult,
+    PartitionResult,
+)
+
+API = ApiSpec(ApiKey.DELETE_SHARE_GROUP_STATE, versions=range(1))
+
+
+async def handle(
+    request: DeleteShareGroupStateRequest, context: RequestContext
+) -> DeleteShareGroupStateResponse:
+    context.node.share_groups.check_served()
+    response = DeleteShareGroupStateResponse()
+    for topic in request.topics if request.group_id else ():
+        results = [
+            await _delete(
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition), context
+            )
+            for each in topic.partitions
+        ]
+        response.results.append(DeleteStateResult(topic.topic_id, results))
+    return response
+
+
+async def _delete(key: SharePartitionKey, context: RequestContext) -> PartitionResult:
+    try:
+        await context.node.share_groups.state.ask(
+            key, ShareShard.handle_delete, DeleteState(key), type(None)
+        )
+    except KafkaError as error:
+        return PartitionResult(key.partition, error.code, str(error))
+    return PartitionResult(key.partition)

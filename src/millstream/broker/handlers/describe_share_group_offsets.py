@@ -1,0 +1,110 @@
+"""DescribeShareGroupOffsets: where share groups stand in their partitions (KIP-932).
+
+Versions 0-1. Without topics: all partitions that the group has share state of. Start offset -1 where nobody has begun. Version 1 gives the
+lag: records from the start offset to the end of the partition that are not finished; -1 where it cannot be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.share_group_state import ask_group
+from millstream.coordinator.group.share.requests import InitializedPartitions
+from millstream.coordinator.share.share_state import NO_COUNT, SharePartitionKey, ShareState
+from millstream.coordinator.share.state_batch import NO_START_OFFSET
+from millstream.errors import InvalidGroupId, KafkaError, UnknownTopicOrPartition
+from millstream.metadata.image import TopicImage
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+)
+
+API = ApiSpec(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, versions=range(2))
+_NO_LAG: Final = -1
+
+
+async def handle(
+    request: DescribeShareGroupOffsetsRequest, context: RequestContext
+) -> DescribeShareGroupOffsetsResponse:
+    context.node.share_groups.check_served()
+    return DescribeShareGroupOffsetsResponse(
+        groups=[await _describe(group, context) for group in request.groups]
+    )
+
+
+async def _describe(
+    group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext
+) -> DescribeShareGroupOffsetsResponseGroup:
+    answer = DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id)
+    try:
+        if not group.group_id:
+            raise InvalidGroupId
+        topics = (
+            await _all_topics(group.group_id, context) if group.topics is None else group.topics
+        )
+    except KafkaError as error:
+        answer.error_code, answer.error_message = error.code, str(error)
+        return answer
+    for asked in topics:
+        answer.topics.append(await _topic(group.group_id, asked, context))
+    return answer
+
+
+async def _all_topics(
+    group_id: str, context: RequestContext
+) -> Iterable[DescribeShareGroupOffsetsRequestTopic]:
+    initialized = await ask_group(group_id, InitializedPartitions(group_id), dict, context)
+    topics = context.node.metadata.image.topics.by_id
+    return [
+        DescribeShareGroupOffsetsRequestTopic(topics[topic_id].name, sorted(partitions))
+        for topic_id, partitions in initialized.items()
+        if topic_id in topics
+    ]
+
+
+async def _topic(
+    group_id: str, asked: DescribeShareGroupOffsetsRequestTopic, context: RequestContext
+) -> DescribeShareGroupOffsetsResponseTopic:
+    topic = context.node.metadata.image.topic(asked.topic_name)
+    answer = DescribeShareGroupOffsetsResponseTopic(topic_name=asked.topic_name)
+    if topic is not None:
+        answer.topic_id = topic.topic_id
+    for partition in asked.partitions:
+        answer.partitions.append(await _partition(group_id, topic, partition, context))
+    return answer
+
+
+async def _partition(
+    group_id: str, topic: TopicImage | None, partition: int, context: RequestContext
+) -> DescribeShareGroupOffsetsResponsePartition:
+    answer = DescribeShareGroupOffsetsResponsePartition(partition, start_offset=NO_START_OFFSET)
+    try:
+        if topic is None:
+            raise UnknownTopicOrPartition
+        key = SharePartitionKey(group_id, topic.topic_id, partition)
+        state = await context.node.share_groups.persister.read_summary(key)
+        answer.lag = _lag(state, topic.name, partition, context)
+    except KafkaError as error:
+        answer.error_code, answer.error_message = error.code, str(error)
+        return answer
+    answer.start_offset, answer.leader_epoch = state.start_offset, state.leader_epoch
+    return answer
+
+
+def _lag(state: ShareState, topic: str, partition: int, context: RequestContext) -> int:
+    """Raises what the leader of the partition refuses with."""
+    if state.start_offset == NO_START_OFFSET or state.delivery_complete_count == NO_COUNT:
+        return _NO_LAG
+    log = context.node.partitions.get(topic, partition)
+    log.check_leader()
+    end_offset = log.latest_offset(is_read_committed=False).offset
+    return end_offset - state.start_offset - state.delivery_complete_count

@@ -1,0 +1,51 @@
+"""InitializeShareGroupState: the group coordinator begins to keep share state of partitions, or begins again (KIP-932).
+
+Version 0. Between brokers. Each partition has its own error.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.share.shard import InitializeState, ShareShard
+from millstream.coordinator.share.share_state import SharePartitionKey
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse,
+    InitializeStateResult,
+    PartitionData,
+    PartitionResult,
+)
+
+API = ApiSpec(ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions=range(1))
+
+
+async def handle(
+    request: InitializeShareGroupStateRequest, context: RequestContext
+) -> InitializeShareGroupStateResponse:
+    context.node.share_groups.check_served()
+    response = InitializeShareGroupStateResponse()
+    for topic in request.topics if request.group_id else ():
+        results = [
+            await _initialize(
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+            )
+            for each in topic.partitions
+        ]
+        response.results.append(InitializeStateResult(topic.topic_id, results))
+    return response
+
+
+async def _initialize(
+    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+) -> PartitionResult:
+    state = InitializeState(key, asked.state_epoch, asked.start_offset)
+    try:
+        await context.node.share_groups.state.ask(
+            key, ShareShard.handle_initialize, state, type(None)
+        )
+    except KafkaError as error:
+        return PartitionResult(key.partition, error.code, str(error))
+    return PartitionResult(key.partition)

@@ -1,0 +1,57 @@
+"""ReadShareGroupState: the leader of a partition takes over what a share group has done with it (KIP-932).
+
+Version 0. Between brokers. Each partition has its own error. A leader epoch fences leaders of earlier ones from then on.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.share.shard import ReadState, ShareShard
+from millstream.coordinator.share.share_state import SharePartitionKey, ShareState
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.read_share_group_state import (
+    PartitionData,
+    PartitionResult,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+    ReadStateResult,
+    StateBatch,
+)
+
+API = ApiSpec(ApiKey.READ_SHARE_GROUP_STATE, versions=range(1))
+
+
+async def handle(
+    request: ReadShareGroupStateRequest, context: RequestContext
+) -> ReadShareGroupStateResponse:
+    context.node.share_groups.check_served()
+    response = ReadShareGroupStateResponse()
+    for topic in request.topics if request.group_id else ():
+        results = [
+            await _read(
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+            )
+            for each in topic.partitions
+        ]
+        response.results.append(ReadStateResult(topic.topic_id, results))
+    return response
+
+
+async def _read(
+    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+) -> PartitionResult:
+    request = ReadState(key, asked.leader_epoch)
+    try:
+        state = await context.node.share_groups.state.ask(
+            key, ShareShard.handle_read, request, ShareState
+        )
+    except KafkaError as error:
+        return PartitionResult(key.partition, error.code, str(error))
+    return PartitionResult(
+        key.partition,
+        state_epoch=state.state_epoch,
+        start_offset=state.start_offset,
+        state_batches=[StateBatch(*batch) for batch in state.batches],
+    )

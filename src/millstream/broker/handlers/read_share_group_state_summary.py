@@ -1,0 +1,58 @@
+"""ReadShareGroupStateSummary: where a share group stands in a partition, without the ranges behind it (KIP-932).
+
+Versions 0-1. Between brokers. Each partition has its own error; start offset -1 where nothing is known. Version 1 tells how many records
+from the start offset on are finished.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.share.shard import ReadState, ShareShard
+from millstream.coordinator.share.share_state import SharePartitionKey, ShareState
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.read_share_group_state_summary import (
+    PartitionData,
+    PartitionResult,
+    ReadShareGroupStateSummaryRequest,
+    ReadShareGroupStateSummaryResponse,
+    ReadStateSummaryResult,
+)
+
+API = ApiSpec(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions=range(2))
+
+
+async def handle(
+    request: ReadShareGroupStateSummaryRequest, context: RequestContext
+) -> ReadShareGroupStateSummaryResponse:
+    context.node.share_groups.check_served()
+    response = ReadShareGroupStateSummaryResponse()
+    for topic in request.topics if request.group_id else ():
+        results = [
+            await _read(
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+            )
+            for each in topic.partitions
+        ]
+        response.results.append(ReadStateSummaryResult(topic.topic_id, results))
+    return response
+
+
+async def _read(
+    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+) -> PartitionResult:
+    request = ReadState(key, asked.leader_epoch)
+    try:
+        state = await context.node.share_groups.state.ask(
+            key, ShareShard.handle_read_summary, request, ShareState
+        )
+    except KafkaError as error:
+        return PartitionResult(key.partition, error.code, str(error))
+    return PartitionResult(
+        key.partition,
+        state_epoch=state.state_epoch,
+        leader_epoch=state.leader_epoch,
+        start_offset=state.start_offset,
+        delivery_complete_count=state.delivery_complete_count,
+    )

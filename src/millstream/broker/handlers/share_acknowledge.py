@@ -1,0 +1,95 @@
+"""ShareAcknowledge: a member of a share group says what became of the records it has acquired (KIP-932).
+
+Versions 1-2. In a share session only (epoch -1 closes it, which gives back what is not acknowledged). Each partition is acknowledged by
+itself: accept, release, reject, gap, and from version 2 on renew (with is_renew_ack), for a range at once or record by record. Answered
+when it is stored. Version 2 tells how long a lock lasts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.request_context import RequestContext
+from millstream.broker.share_acknowledging import Outcomes, acknowledge, acknowledgements_of
+from millstream.broker.share_sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    SessionKey,
+    SharedPlace,
+    check_group_id,
+    check_member_id,
+)
+from millstream.errors import InvalidShareSessionEpoch, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.share_acknowledge import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+
+API = ApiSpec(ApiKey.SHARE_ACKNOWLEDGE, versions=range(1, 3))
+_LOCK_DURATION_VERSION: Final = 2
+
+
+async def handle(
+    request: ShareAcknowledgeRequest, context: RequestContext
+) -> ShareAcknowledgeResponse:
+    share = context.node.share_groups
+    share.check_served()
+    key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
+    if request.share_session_epoch == INITIAL_EPOCH:
+        raise InvalidShareSessionEpoch("a session begins with a fetch")
+    if request.share_session_epoch == FINAL_EPOCH:
+        share.sessions.find(key)
+    else:
+        share.sessions.proceed(key, request.share_session_epoch)
+    outcomes = await acknowledge(
+        share,
+        context.node.metadata.image,
+        key,
+        acknowledgements_of(request.topics),
+        may_renew=request.is_renew_ack,
+    )
+    if request.share_session_epoch == FINAL_EPOCH:
+        await share.close_session(key)
+    return _response(key, outcomes, context)
+
+
+def _response(
+    key: SessionKey, outcomes: Outcomes, context: RequestContext
+) -> ShareAcknowledgeResponse:
+    response = ShareAcknowledgeResponse()
+    if context.version >= _LOCK_DURATION_VERSION:
+        limits = context.node.share_groups.settings.of(key.group_id).limits
+        response.acquisition_lock_timeout_ms = limits.lock_duration_ms
+    topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
+    leaders: list[int] = []
+    for place, refused in outcomes.items():
+        topic = topics.get(place.topic_id)
+        if topic is None:
+            topic = topics[place.topic_id] = ShareAcknowledgeTopicResponse(place.topic_id)
+            response.responses.append(topic)
+        data = _partition_data(place, refused, context)
+        if data.current_leader.leader_id >= 0:
+            leaders.append(data.current_leader.leader_id)
+        topic.partitions.append(data)
+    response.node_endpoints = [NodeEndpoint(*found) for found in leader_endpoints(leaders, context)]
+    return response
+
+
+def _partition_data(
+    place: SharedPlace, refused: KafkaError | None, context: RequestContext
+) -> PartitionData:
+    data = PartitionData(partition_index=place.partition)
+    if refused is not None:
+        data.error_code, data.error_message = refused.code, str(refused)
+        known = context.node.metadata.image.topic_by_id(place.topic_id)
+        hint = leader_hint(refused, "" if known is None else known.name, place.partition, context)
+        if hint is not None:
+            data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
+    return data

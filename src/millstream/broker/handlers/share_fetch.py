@@ -1,0 +1,255 @@
+"""ShareFetch: a member of a share group is handed records, and says what became of those it has (KIP-932).
+
+Versions 1-2. Partitions are remembered in a share session (epoch 0 opens it, -1 closes it and gives back what is acquired); a session
+ends with its connection. Acknowledgements in the request are applied and stored first. Waits up to max_wait_ms for min_bytes of records
+that may be acquired, committed ones only where `share.isolation.level` says so. Each partition answers with whole record batches and the
+ranges in them that the member has acquired, with delivery counts; max_records is exceeded up to the end of a record batch.
+Version 2: mode 1 keeps to max_records exactly; acknowledgements may renew locks (is_renew_ack), in a request that fetches nothing.
+Not supported: fetching from followers (as in Kafka).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.request_context import RequestContext
+from millstream.broker.share_acknowledging import (
+    Acknowledgements,
+    Outcomes,
+    acknowledge,
+    acknowledgements_of,
+)
+from millstream.broker.share_fetching import Answer, ShareFetch, ShareFetchLimits
+from millstream.broker.share_groups import ShareGroups, share_key
+from millstream.broker.share_partitions import LoadedSharePartition
+from millstream.broker.share_sessions import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    Places,
+    SessionKey,
+    SharedPlace,
+    ShareSession,
+    check_group_id,
+    check_member_id,
+)
+from millstream.errors import (
+    InvalidRequest,
+    KafkaError,
+    ShareSessionLimitReached,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+)
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated import share_fetch as messages
+from millstream.protocol.generated.share_fetch import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
+
+API = ApiSpec(ApiKey.SHARE_FETCH, versions=range(1, 3))
+_RECORD_LIMIT: Final = 1
+
+
+async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFetchResponse:
+    share = context.node.share_groups
+    share.check_served()
+    key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
+    acknowledgements = acknowledgements_of(request.topics)
+    if request.is_renew_ack:
+        check_renewal(request)
+    places = await _begin(request, key, acknowledgements, context)
+    outcomes = await acknowledge(
+        share,
+        context.node.metadata.image,
+        key,
+        acknowledgements,
+        may_renew=request.is_renew_ack,
+    )
+    answers: dict[SharedPlace, Answer | None] = {}
+    if not request.is_renew_ack:
+        answers = await _fetch(request, key, places, context)
+    if request.share_session_epoch == FINAL_EPOCH:
+        await share.close_session(key)
+    if request.share_session_epoch != INITIAL_EPOCH:
+        answers = {place: answer for place, answer in answers.items() if answer is not None}
+    return _response(key, answers, outcomes, context)
+
+
+def check_renewal(request: ShareFetchRequest) -> None:
+    """Raises InvalidRequest: who renews does not fetch in the same request."""
+    limits = {
+        "max bytes": request.max_bytes,
+        "min bytes": request.min_bytes,
+        "max records": request.max_records,
+        "max wait ms": request.max_wait_ms,
+    }
+    wrong = [name for name, value in limits.items() if value]
+    if wrong:
+        raise InvalidRequest(f"a request that renews locks has 0 for {', '.join(wrong)}")
+
+
+# --- the session
+
+
+async def _begin(
+    request: ShareFetchRequest,
+    key: SessionKey,
+    acknowledgements: Acknowledgements,
+    context: RequestContext,
+) -> Places:
+    """What to read. Raises ShareSessionNotFound, InvalidShareSessionEpoch, ShareSessionLimitReached, InvalidRequest."""
+    sessions = context.node.share_groups.sessions
+    if request.share_session_epoch == FINAL_EPOCH:
+        sessions.find(key)
+        return []
+    asked = list(_asked(request, context))
+    if request.share_session_epoch == INITIAL_EPOCH:
+        return (await _open(request, key, asked, acknowledgements, context)).rotated(0)
+    session = sessions.proceed(key, request.share_session_epoch)
+    sessions.update(session, asked, _forgotten(request))
+    return session.rotated(request.share_session_epoch)
+
+
+async def _open(
+    request: ShareFetchRequest,
+    key: SessionKey,
+    asked: Places,
+    acknowledgements: Acknowledgements,
+    context: RequestContext,
+) -> ShareSession:
+    share = context.node.share_groups
+    try:
+        session, replaced = share.sessions.open(
+            key, context.connection_id, asked, has_acknowledgements=bool(acknowledgements)
+        )
+    except ShareSessionLimitReached:
+        await asyncio.sleep(request.max_wait_ms / 1000)  # so that the client does not ask at once
+        raise
+    if replaced is not None:
+        await share.release(replaced)
+    return session
+
+
+def _asked(
+    request: ShareFetchRequest, context: RequestContext
+) -> Iterable[tuple[SharedPlace, str | None]]:
+    image = context.node.metadata.image
+    for topic in request.topics:
+        known = image.topic_by_id(topic.topic_id)
+        name = None if known is None else known.name
+        for partition in topic.partitions:
+            yield SharedPlace(topic.topic_id, partition.partition_index), name
+
+
+def _forgotten(request: ShareFetchRequest) -> Iterable[SharedPlace]:
+    return (
+        SharedPlace(topic.topic_id, partition)
+        for topic in request.forgotten_topics_data
+        for partition in topic.partitions
+    )
+
+
+# --- reading
+
+
+async def _fetch(
+    request: ShareFetchRequest, key: SessionKey, places: Places, context: RequestContext
+) -> dict[SharedPlace, Answer | None]:
+    """Every partition that was asked for; None where there is nothing for this member."""
+    answers: dict[SharedPlace, Answer | None] = dict.fromkeys(place for place, _ in places)
+    loaded: dict[LoadedSharePartition, SharedPlace] = {}
+    for place, topic in places:
+        try:
+            loaded[await _load(key, place, topic, context)] = place
+        except KafkaError as error:
+            answers[place] = error
+    if loaded:
+        fetch = _share_fetch(request, key, list(loaded), context.node.share_groups, context)
+        node = context.node
+        for each, answer in (await fetch.run(node.purgatory, node.clock)).items():
+            answers[loaded[each]] = answer
+    return answers
+
+
+async def _load(
+    key: SessionKey, place: SharedPlace, topic: str | None, context: RequestContext
+) -> LoadedSharePartition:
+    if topic is None:
+        raise UnknownTopicId
+    if context.node.metadata.image.partition(topic, place.partition) is None:
+        raise UnknownTopicOrPartition
+    return await context.node.share_groups.partitions.load(share_key(key, place), topic)
+
+
+def _share_fetch(
+    request: ShareFetchRequest,
+    key: SessionKey,
+    loaded: list[LoadedSharePartition],
+    share: ShareGroups,
+    context: RequestContext,
+) -> ShareFetch:
+    max_bytes = min(request.max_bytes, context.node.config.fetch_max_bytes)
+    limits = ShareFetchLimits(
+        max_wait_ms=request.max_wait_ms,
+        min_bytes=min(request.min_bytes, max_bytes),
+        max_bytes=max_bytes,
+        records_max=request.max_records,
+        batch_size=request.batch_size,
+        is_record_limit=request.share_acquire_mode == _RECORD_LIMIT,
+    )
+    settings = share.settings.of(key.group_id)
+    return ShareFetch(key.member_id, loaded, limits, settings, share.partitions)
+
+
+# --- answering
+
+
+def _response(
+    key: SessionKey,
+    answers: dict[SharedPlace, Answer | None],
+    outcomes: Outcomes,
+    context: RequestContext,
+) -> ShareFetchResponse:
+    lock_ms = context.node.share_groups.settings.of(key.group_id).limits.lock_duration_ms
+    response = ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms)
+    topics: dict[bytes, ShareFetchableTopicResponse] = {}
+    leaders: list[int] = []
+    for place in (*answers, *(place for place in outcomes if place not in answers)):
+        topic = topics.get(place.topic_id)
+        if topic is None:
+            topic = topics[place.topic_id] = ShareFetchableTopicResponse(topic_id=place.topic_id)
+            response.responses.append(topic)
+        data = _partition_data(place, answers.get(place), context)
+        refused = outcomes.get(place)
+        if refused is not None:
+            data.acknowledge_error_code = refused.code
+            data.acknowledge_error_message = str(refused)
+        if data.current_leader.leader_id >= 0:
+            leaders.append(data.current_leader.leader_id)
+        topic.partitions.append(data)
+    response.node_endpoints = [NodeEndpoint(*found) for found in leader_endpoints(leaders, context)]
+    return response
+
+
+def _partition_data(
+    place: SharedPlace, answer: Answer | None, context: RequestContext
+) -> PartitionData:
+    data = PartitionData(partition_index=place.partition, records=b"")
+    if isinstance(answer, KafkaError):
+        data.error_code, data.error_message = answer.code, str(answer)
+        known = context.node.metadata.image.topic_by_id(place.topic_id)
+        hint = leader_hint(answer, "" if known is None else known.name, place.partition, context)
+        if hint is not None:
+            data.current_leader = LeaderIdAndEpoch(hint.leader_id, hint.leader_epoch)
+    elif answer is not None:
+        data.records = answer.records
+        data.acquired_records = [messages.AcquiredRecords(*each) for each in answer.ranges]
+    return data

@@ -1,0 +1,40 @@
+"""ShareGroupDescribe: epochs, members and assignments of share groups (KIP-932).
+
+Version 1. Each group has its own error; one that does not exist is GROUP_ID_NOT_FOUND and Dead.
+Not supported: authorized operations (not asked of an authorizer yet: left out).
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.share_group_state import ask_group
+from millstream.errors import InvalidGroupId, KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.share_group_describe import (
+    DescribedGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
+
+API = ApiSpec(ApiKey.SHARE_GROUP_DESCRIBE, versions=range(1, 2))
+
+
+async def handle(
+    request: ShareGroupDescribeRequest, context: RequestContext
+) -> ShareGroupDescribeResponse:
+    context.node.share_groups.check_served()
+    return ShareGroupDescribeResponse(
+        groups=[await _describe(group_id, context) for group_id in request.group_ids]
+    )
+
+
+async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
+    try:
+        if not group_id:
+            raise InvalidGroupId
+        one = ShareGroupDescribeRequest(group_ids=[group_id])
+        answer = await ask_group(group_id, one, ShareGroupDescribeResponse, context)
+    except KafkaError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=str(error))
+    return answer.groups[0]

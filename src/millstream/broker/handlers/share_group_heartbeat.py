@@ -1,0 +1,35 @@
+"""ShareGroupHeartbeat: join, stay in and leave a share group (KIP-932).
+
+Version 1. Epoch 0 joins, -1 leaves; the member id comes from the client. The coordinator assigns partitions itself (simple assignor) and
+tells a member what it has when that changes. Partitions that are read for the first time are initialised with the share coordinator before
+the answer leaves, and assigned with one of the next heartbeats. Intervals and sessions: `group.share.*`, `share.*` of the group.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.broker.share_group_state import ask_group, initialize
+from millstream.coordinator.group.share.heartbeat import HeartbeatOutcome, check_request
+from millstream.errors import error_for
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
+
+API = ApiSpec(ApiKey.SHARE_GROUP_HEARTBEAT, versions=range(1, 2))
+
+
+async def handle(
+    request: ShareGroupHeartbeatRequest, context: RequestContext
+) -> ShareGroupHeartbeatResponse:
+    context.node.share_groups.check_served()
+    check_request(request)
+    outcome = await ask_group(request.group_id, request, HeartbeatOutcome, context)
+    if outcome.to_initialize is not None:
+        errors = await initialize(outcome.to_initialize, context)
+        if errors:
+            first = next(iter(errors.values()))
+            raise error_for(first.code, str(first))
+    return outcome.response

@@ -1,0 +1,61 @@
+"""WriteShareGroupState: the leader of a partition says what a share group has done with it (KIP-932).
+
+Versions 0-1. Between brokers. Each partition has its own error; older leader and state epochs are fenced. Version 1 tells how many records
+from the start offset on are finished.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.coordinator.share.shard import ShareShard, WriteState
+from millstream.coordinator.share.share_state import SharePartitionKey, StateChange
+from millstream.coordinator.share.state_batch import StateBatch
+from millstream.errors import KafkaError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.write_share_group_state import (
+    PartitionData,
+    PartitionResult,
+    WriteShareGroupStateRequest,
+    WriteShareGroupStateResponse,
+    WriteStateResult,
+)
+
+API = ApiSpec(ApiKey.WRITE_SHARE_GROUP_STATE, versions=range(2))
+
+
+async def handle(
+    request: WriteShareGroupStateRequest, context: RequestContext
+) -> WriteShareGroupStateResponse:
+    context.node.share_groups.check_served()
+    response = WriteShareGroupStateResponse()
+    for topic in request.topics if request.group_id else ():
+        results = [
+            await _write(
+                SharePartitionKey(request.group_id, topic.topic_id, each.partition), each, context
+            )
+            for each in topic.partitions
+        ]
+        response.results.append(WriteStateResult(topic.topic_id, results))
+    return response
+
+
+async def _write(
+    key: SharePartitionKey, asked: PartitionData, context: RequestContext
+) -> PartitionResult:
+    change = StateChange(
+        asked.leader_epoch,
+        asked.start_offset,
+        asked.delivery_complete_count,
+        tuple(
+            StateBatch(b.first_offset, b.last_offset, b.delivery_state, b.delivery_count)
+            for b in asked.state_batches
+        ),
+    )
+    try:
+        await context.node.share_groups.state.ask(
+            key, ShareShard.handle_write, WriteState(key, asked.state_epoch, change), type(None)
+        )
+    except KafkaError as error:
+        return PartitionResult(key.partition, error.code, str(error))
+    return PartitionResult(key.partition)

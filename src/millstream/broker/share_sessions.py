@@ -1,0 +1,153 @@
+"""Share sessions (KIP-932): which partitions a member of a share group reads, remembered from fetch to fetch.
+
+Owns sessions, their epochs and how many there may be. A session belongs to the connection it was opened on and ends with it; what
+its member still had acquired is the caller's to release. Does not read partitions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, final
+
+from millstream.errors import (
+    InvalidRequest,
+    InvalidShareSessionEpoch,
+    ShareSessionLimitReached,
+    ShareSessionNotFound,
+)
+from millstream.model import Uuid
+
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+_EPOCH_MAX: Final = 2**31 - 1
+
+
+class SharedPlace(NamedTuple):
+    """A partition as its reader names it."""
+
+    topic_id: Uuid
+    partition: int
+
+
+class SessionKey(NamedTuple):
+    group_id: str
+    member_id: str
+
+
+@dataclass(slots=True)
+class ShareSession:
+    key: SessionKey
+    connection_id: int
+    epoch: int = 1
+    """The epoch the next request must carry."""
+    places: dict[SharedPlace, str | None] = field(default_factory=dict)
+    """With the name of the topic, None if it was not known when the partition was added."""
+
+    def rotated(self, epoch: int) -> list[tuple[SharedPlace, str | None]]:
+        """Every partition comes first now and then, so that none starves."""
+        places = list(self.places.items())
+        first = epoch % len(places) if places and epoch > 0 else 0
+        return places[first:] + places[:first]
+
+
+@final
+class ShareSessions:
+    def __init__(self, sessions_max: int) -> None:
+        self._sessions_max = sessions_max
+        self._sessions: dict[SessionKey, ShareSession] = {}
+        self._by_connection: dict[int, SessionKey] = {}
+        self._members: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def has_group(self, group_id: str) -> bool:
+        """Whether any member of the group has a session here."""
+        return self._members[group_id] > 0
+
+    def open(
+        self,
+        key: SessionKey,
+        connection_id: int,
+        places: Iterable[tuple[SharedPlace, str | None]],
+        *,
+        has_acknowledgements: bool,
+    ) -> tuple[ShareSession, ShareSession | None]:
+        """A new session, and the one of the same member that it replaces.
+
+        Raises InvalidRequest, ShareSessionLimitReached.
+        """
+        if has_acknowledgements:
+            raise InvalidRequest("a member acknowledges in a session; this one begins")
+        replaced = self.close(key)
+        if len(self._sessions) >= self._sessions_max:
+            raise ShareSessionLimitReached
+        self._by_connection.pop(connection_id, None)
+        session = ShareSession(key, connection_id, places=dict(places))
+        self._sessions[key] = session
+        self._by_connection[connection_id] = key
+        self._members[key.group_id] += 1
+        return session, replaced
+
+    def proceed(self, key: SessionKey, epoch: int) -> ShareSession:
+        """The session of a request in its middle; the next one must carry the next epoch.
+
+        Raises ShareSessionNotFound, InvalidShareSessionEpoch.
+        """
+        session = self.find(key)
+        if session.epoch != epoch:
+            raise InvalidShareSessionEpoch(f"the session is at epoch {session.epoch}, not {epoch}")
+        session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
+        return session
+
+    def find(self, key: SessionKey) -> ShareSession:
+        """Raises ShareSessionNotFound."""
+        session = self._sessions.get(key)
+        if session is None:
+            raise ShareSessionNotFound
+        return session
+
+    def update(
+        self,
+        session: ShareSession,
+        added: Iterable[tuple[SharedPlace, str | None]],
+        forgotten: Iterable[SharedPlace],
+    ) -> None:
+        session.places.update(added)
+        for place in forgotten:
+            session.places.pop(place, None)
+
+    def close(self, key: SessionKey) -> ShareSession | None:
+        session = self._sessions.pop(key, None)
+        if session is not None:
+            if self._by_connection.get(session.connection_id) == key:
+                del self._by_connection[session.connection_id]
+            self._members[key.group_id] -= 1
+            if not self._members[key.group_id]:
+                del self._members[key.group_id]
+        return session
+
+    def close_connection(self, connection_id: int) -> ShareSession | None:
+        """The session that was opened on a connection that is gone."""
+        key = self._by_connection.get(connection_id)
+        return None if key is None else self.close(key)
+
+
+def check_member_id(member_id: str | None) -> str:
+    """Raises InvalidRequest: member ids are uuids, or as long at most."""
+    if not member_id or len(member_id) > _MEMBER_ID_CHARACTERS_MAX:
+        raise InvalidRequest("Invalid member id in the request.")
+    return member_id
+
+
+def check_group_id(group_id: str | None) -> str:
+    """Raises InvalidRequest."""
+    if group_id is None:
+        raise InvalidRequest("Invalid group id in the request.")
+    return group_id
+
+
+_MEMBER_ID_CHARACTERS_MAX: Final = 36
+Places = Sequence[tuple[SharedPlace, str | None]]
