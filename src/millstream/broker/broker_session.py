@@ -17,7 +17,7 @@ from millstream.broker.listeners import Listener
 from millstream.broker.node import NodeIdentity
 from millstream.controller.bootstrap import ControllerStart
 from millstream.controller.controller import Controller
-from millstream.errors import RetriableError
+from millstream.errors import RequestTimedOut, RetriableError
 from millstream.metadata.broker_registration import SecurityProtocol
 from millstream.model import Uuid
 from millstream.protocol.generated import broker_registration as registration
@@ -77,7 +77,17 @@ class BrokerSession:
             log_dirs=list(directory_ids),
             previous_broker_epoch=previous_broker_epoch,
         )
-        response = await self._controller.submit(Controller.handle_broker_registration, request)
+        limit_ms = self._config.initial_broker_registration_timeout_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                response = await self._controller.submit(
+                    Controller.handle_broker_registration, request
+                )
+        except TimeoutError:
+            raise RequestTimedOut(
+                f"the controller did not register this broker within {limit_ms} ms "
+                "(initial.broker.registration.timeout.ms)"
+            ) from None
         self.broker_epoch = response.broker_epoch
         await self._heartbeat()
 

@@ -42,6 +42,7 @@ class BrokerConfig:
     queued_max_requests: int
     queued_max_request_bytes: int
 
+    server_max_startup_time_ms: int
     controlled_shutdown_enable: bool
     initial_broker_registration_timeout_ms: int
     millstream_client_telemetry_enable: bool

@@ -31,7 +31,7 @@ JVM_MACHINERY: Final = Strangers(
             "num.recovery.threads.per.data.dir", "num.replica.alter.log.dirs.threads", "auto.include.jmx.reporter",
             "metric.reporters", "security.providers", "principal.builder.class", "group.coordinator.threads",
             "group.coordinator.background.threads", "share.coordinator.threads", "early.start.listeners",
-            "server.max.startup.time.ms", "log.dir.failure.timeout.ms", "controller.performance.always.log.threshold.ms",
+            "log.dir.failure.timeout.ms", "controller.performance.always.log.threshold.ms",
             "controller.performance.sample.period.ms", "producer.purgatory.purge.interval.requests",
             "fetch.purgatory.purge.interval.requests", "delete.records.purgatory.purge.interval.requests",
             "share.fetch.purgatory.purge.interval.requests", "log.flush.scheduler.interval.ms",

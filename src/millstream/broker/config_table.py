@@ -17,6 +17,7 @@ from millstream.metadata.config_validators import ListOf, OneOf, at_least
 from millstream.metadata.topic_config import TOPIC_CONFIGS
 
 _INT_MAX: Final = (1 << 31) - 1
+_LONG_MAX: Final = (1 << 63) - 1
 _DOUBLE_MAX: Final = sys.float_info.max
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 
@@ -172,6 +173,7 @@ _TELEMETRY = (
 )  # fmt: skip
 
 _LIFE = (
+    internal(long("server.max.startup.time.ms", _LONG_MAX, at_least(0), "How long the start may take before it is given up.")),
     boolean("controlled.shutdown.enable", True, "Give away leadership before stopping."),
     integer(
         "initial.broker.registration.timeout.ms", 60_000, None, "How long the start may take until the controller has accepted this broker."

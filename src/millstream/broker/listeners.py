@@ -16,6 +16,9 @@ class Listener:
     host: str
     port: int
 
+    def __str__(self) -> str:
+        return f"{self.name}://{self.host}:{self.port}"
+
 
 def parse_listeners(key: str, entries: Sequence[str]) -> tuple[Listener, ...]:
     """Raises ConfigError that names `key` for an entry that is not NAME://HOST:PORT, and for a name that stands twice."""

@@ -6,6 +6,7 @@ Loggers are those of this process, named after modules; `root` stands for all of
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Final
 
 from millstream.errors import InvalidConfig, InvalidRequest
@@ -13,7 +14,7 @@ from millstream.errors import InvalidConfig, InvalidRequest
 ROOT: Final = "root"
 _PACKAGE: Final = "millstream"
 _TRACE: Final = 5
-_LEVELS: Final = {
+LEVELS: Final[Mapping[str, int]] = {
     "TRACE": _TRACE,
     "DEBUG": logging.DEBUG,
     "INFO": logging.INFO,
@@ -21,22 +22,23 @@ _LEVELS: Final = {
     "ERROR": logging.ERROR,
     "FATAL": logging.CRITICAL,
 }
+"""Kafka's names for Python's levels."""
 
 
 def log_levels() -> dict[str, str]:
     """The level that counts for each logger of this broker."""
-    found = {ROOT: _name(logging.getLogger().getEffectiveLevel())}
+    found = {ROOT: level_name(logging.getLogger().getEffectiveLevel())}
     for name in _names():
-        found[name] = _name(logging.getLogger(name).getEffectiveLevel())
+        found[name] = level_name(logging.getLogger(name).getEffectiveLevel())
     return found
 
 
 def check_log_level(logger: str, level: str | None) -> None:
     """Raises InvalidConfig for a logger or level that does not exist. `level` None: the logger's own level is to be removed."""
-    if level is not None and level not in _LEVELS:
+    if level is not None and level not in LEVELS:
         raise InvalidConfig(
             f"Cannot set the log level of {logger} to {level} as it is not a supported log level. "
-            f"Valid log levels are {', '.join(sorted(_LEVELS))}"
+            f"Valid log levels are {', '.join(sorted(LEVELS))}"
         )
     if logger != ROOT and logger not in _names():
         raise InvalidConfig(f"Logger {logger} does not exist!")
@@ -48,7 +50,7 @@ def set_log_level(logger: str, level: str | None) -> None:
     """None removes the logger's own level: that of the logger above it counts."""
     check_log_level(logger, level)
     target = logging.getLogger() if logger == ROOT else logging.getLogger(logger)
-    target.setLevel(logging.NOTSET if level is None else _LEVELS[level])
+    target.setLevel(logging.NOTSET if level is None else LEVELS[level])
 
 
 def _names() -> set[str]:
@@ -59,10 +61,10 @@ def _names() -> set[str]:
     }
 
 
-def _name(level: int) -> str:
+def level_name(level: int) -> str:
     """The level at or below `level`: Python knows numbers between Kafka's names."""
     return max(
-        (name for name, number in _LEVELS.items() if number <= level),
-        key=_LEVELS.__getitem__,
+        (name for name, number in LEVELS.items() if number <= level),
+        key=LEVELS.__getitem__,
         default="TRACE",
     )

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from millstream.broker.background import BackgroundWork
 from millstream.broker.broker_session import BrokerSession
+from millstream.broker.broker_state import BrokerLife, BrokerState
 from millstream.broker.clean_shutdown import close_directories
 from millstream.broker.client_telemetry import ClientTelemetry
 from millstream.broker.config import BrokerConfig
@@ -37,6 +38,7 @@ from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.registry import HANDLERS
+from millstream.broker.replica_moves import ReplicaMoves
 from millstream.broker.share_groups import ShareGroups
 from millstream.broker.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.transaction_claims import OrderedAppends
@@ -52,6 +54,7 @@ from millstream.controller.settings import (
     DelegationTokenSettings,
 )
 from millstream.log.log_directories import LogDirectories
+from millstream.log.log_directory import LogDirectory
 from millstream.log.log_environment import LogEnvironment
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResourceType
@@ -64,6 +67,7 @@ from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.records.compression import Codec
+from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 from millstream.security.authorizer import ALLOW_ALL
 from millstream.security.quotas import UNLIMITED
@@ -113,6 +117,7 @@ class NodeParts:
         )
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock)
+        self._moves = ReplicaMoves(directories, pool, tasks, clock, self._tell_moved)
         self._background = BackgroundWork(directories, self._partitions, self._flusher, pool, clock)
         self._cleaner = LogCleaner(
             self._partitions, directories.of, pool, clock, self._cleaner_settings
@@ -121,11 +126,13 @@ class NodeParts:
         self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
 
-    async def start(self, advertised: Sequence[Listener]) -> None:
+    async def start(self, advertised: Sequence[Listener], life: BrokerLife) -> None:
         """Returns when this broker leads its partitions and requests may be answered."""
+        life.enter(BrokerState.STARTING)
         self._failures.watch()
         self._driver.start()
         self._driver.flush()
+        life.enter(BrokerState.RECOVERY)
         self.dynamic_config.apply(self._controller.image)
         self.node.client_telemetry.follow(self._controller.image)
         self._partitions.load(self._controller.image)
@@ -141,19 +148,22 @@ class NodeParts:
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
         self._tasks.start(self._session.fence_expired(), "broker sessions")
         self._tasks.start(self._assignments.run(), "directories of replicas")
+        self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)
         self.node.share_groups.start()
         if self._setting("log.cleaner.enable"):
             self._tasks.start(self._cleaner.run(), "log cleaner")
 
     async def leave(self, timeout_s: float) -> bool:
-        """Controlled shutdown; whoever waits for this node is told to look elsewhere. False when it took too long."""
-        left = await self._session.leave(timeout_s)
+        """Controlled shutdown: leaderships are given away. False when it took too long."""
+        return await self._session.leave(timeout_s)
+
+    def release_waiting(self) -> None:
+        """Whoever waits for this node is told to look elsewhere."""
         self.node.group_coordinator.close()
         self.node.transaction_coordinator.close()
         self.node.share_groups.close()
         self._purgatory.close()
-        return left
 
     async def close(self) -> None:
         """After all tasks have ended: logs closed, checkpoints written, the directories marked as cleanly shut down."""
@@ -165,6 +175,12 @@ class NodeParts:
             self._pool,
             self._clock.now(),
         )
+
+    def _tell_moved(self, moved: Partition, target: LogDirectory) -> None:
+        topic = self._controller.image.topic_by_id(moved.topic_id)
+        if topic is not None:
+            number = moved.topic_partition.partition
+            self._assignments.placed(topic, number, target.meta.directory_id)
 
     def _setting(self, name: str) -> ConfigValue:
         """What counts now for a broker setting, dynamic ones included."""
@@ -274,6 +290,8 @@ class NodeParts:
             file_system=self._environment.file_system,
             tasks=self._tasks,
             partitions=self._partitions,
+            log_directories=self._directories,
+            replica_moves=self._moves,
             metadata=self._controller,
             controller=self._controller,
             log_flusher=self._flusher,

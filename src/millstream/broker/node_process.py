@@ -1,9 +1,4 @@
-"""The life of a node: bind, lock, load, lead, register, serve, shut down.
-
-    STARTING           ports are bound, connections wait in the backlog
-    RECOVERY           the metadata log is replayed, logs are opened (and recovered after an unclean stop)
-    RUNNING            requests are answered
-    SHUTTING_DOWN      no new connections; what was asked is answered, logs are closed, checkpoints written
+"""The life of a node: bind, lock, load, lead, register, serve, shut down. Its states are those of `broker_state`.
 
 Builds the collaborators through `node_parts`, starts them in order and takes them down. Decides nothing that one of them can.
 """
@@ -15,17 +10,19 @@ import logging
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
-from millstream.broker.config import BrokerConfig
+from millstream.broker.broker_state import BrokerLife, BrokerState
+from millstream.broker.config import BrokerConfig, connection_overrides
 from millstream.broker.data_directory import open_data_directories
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.dispatch import Dispatcher
 from millstream.broker.listeners import Listener, advertised_listeners
 from millstream.broker.node_parts import NodeParts
 from millstream.broker.node_tasks import NodeTasks
+from millstream.broker.ordered_stop import OrderedStop
 from millstream.broker.registry import HANDLERS
+from millstream.errors import ConfigError
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
 from millstream.net.limits import ConnectionLimits
@@ -35,16 +32,7 @@ from millstream.runtime import Clock, FileSystem, Random
 _LOGGER = logging.getLogger(__name__)
 _DRAIN_TIMEOUT_S: Final = 5.0
 _LEAVE_TIMEOUT_S: Final = 10.0
-
-
-class BrokerState(IntEnum):
-    """Numbers are those of Kafka's broker-state metric."""
-
-    NOT_RUNNING = 0
-    STARTING = 1
-    RECOVERY = 2
-    RUNNING = 3
-    SHUTTING_DOWN = 7
+_FOR_EVER_MS: Final = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +43,8 @@ class ReadyReport:
     node_id: int
     cluster_id: str
     data_directory: str
+    listeners: str
+    """Where it listens, as NAME://HOST:PORT, and what clients are told where that differs."""
 
     @property
     def line(self) -> str:
@@ -70,18 +60,23 @@ class NodeProcess:
     def __init__(
         self, config: BrokerConfig, clock: Clock, random: Random, file_system: FileSystem
     ) -> None:
-        self.state = BrokerState.NOT_RUNNING
+        self.life = BrokerLife()
         self._config = config
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
         self._server = SocketServer(_connection_limits(config), clock)
         self._stop_requested = asyncio.Event()
+        self._was_started = False
         self._abort = False
         self._patience: asyncio.Timeout | None = None
         """How long the shutdown waits for others, once it has begun."""
 
+    @property
+    def state(self) -> BrokerState:
+        return self.life.state
+
     def request_stop(self) -> None:
-        """A clean shutdown; a second request makes it stop waiting for others."""
+        """A clean shutdown; a second request makes it stop waiting for others. Before the start: it ends right after it."""
         if self._patience is not None:
             self._patience.reschedule(asyncio.get_running_loop().time())
         self._stop_requested.set()
@@ -94,14 +89,17 @@ class NodeProcess:
     async def run(
         self, announce: Callable[[ReadyReport], None], cluster_id: str | None = None
     ) -> None:
-        """Until `request_stop`. Raises ConfigError, DamagedFile, KafkaStorageError with a sentence for the operator.
+        """Until `request_stop`. Raises ConfigError, DamagedFile, KafkaStorageError with a sentence for the operator, and
+        what a step of the shutdown failed with, when all of them have been taken.
 
-        `announce` is called once, when the node answers.
+        `announce` is called once, when the node answers. A node has one life: to start again, make another.
         """
+        assert not self._was_started, "a node is started once: make another for its next life"
+        self._was_started = True
         pool = DiskPool()
         directories: LogDirectories | None = None
         try:
-            self._enter(BrokerState.STARTING)
+            self.life.enter(BrokerState.STARTING)
             bound = self._bind()
             directories = open_data_directories(self._config, self._environment, cluster_id)
             await self._live(directories, bound, pool, announce)
@@ -112,7 +110,7 @@ class NodeProcess:
             pool.close()
             if directories is not None:
                 directories.abandon()
-            self._enter(BrokerState.NOT_RUNNING)
+            self.life.enter(BrokerState.NOT_RUNNING)
 
     async def _live(
         self,
@@ -122,47 +120,66 @@ class NodeProcess:
         announce: Callable[[ReadyReport], None],
     ) -> None:
         advertised = advertised_listeners(bound, self._config.advertised, socket.gethostname())
+        stop = OrderedStop()
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             parts = NodeParts(
                 self._config, directories, self._environment, self._clock, tasks=tasks, pool=pool
             )
-            self._enter(BrokerState.RECOVERY)
-            await parts.start(advertised)
+            parts.dynamic_config.subscribe(self._use)
+            await self._start(parts, advertised)
             tasks.start(self._server.serve(Dispatcher(parts.node, HANDLERS)), "connections")
-            self._enter(BrokerState.RUNNING)
-            announce(
-                ReadyReport(
-                    f"{advertised[0].host}:{advertised[0].port}",
-                    self._config.node_id,
-                    directories.metadata.meta.cluster_id,
-                    ",".join(directories.paths),
-                )
-            )
+            self.life.enter(BrokerState.RUNNING)
+            announce(_report(self._config, directories, bound, advertised))
             await self._stop_requested.wait()
             if not self._abort:
-                await self._shut_down(parts)
+                await self._shut_down(parts, stop)
             tasks.cancel_all()
         if not self._abort:
-            await parts.close()
+            await stop.wait("closing the logs", parts.close)
+        stop.raise_first()
 
-    async def _shut_down(self, parts: NodeParts) -> None:
+    async def _start(self, parts: NodeParts, advertised: tuple[Listener, ...]) -> None:
+        limit_ms = self._config.server_max_startup_time_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1000 if limit_ms < _FOR_EVER_MS else None):
+                await parts.start(advertised, self.life)
+        except TimeoutError:
+            raise ConfigError(
+                f"the node was not ready after {limit_ms} ms: see server.max.startup.time.ms"
+            ) from None
+
+    async def _shut_down(self, parts: NodeParts, stop: OrderedStop) -> None:
         """Gives up leadership, answers what was asked, and tells whoever waits that the node goes."""
-        self._enter(BrokerState.SHUTTING_DOWN)
+        self.life.enter(BrokerState.PENDING_CONTROLLED_SHUTDOWN)
         try:
             async with asyncio.timeout(None) as self._patience:
-                await self._part_from_others(parts)
+                stop.take("closing the listeners", self._server.stop_accepting)
+                if self._config.controlled_shutdown_enable:
+                    await stop.wait("giving leadership away", lambda: self._leave(parts))
+                self.life.enter(BrokerState.SHUTTING_DOWN)
+                stop.take("releasing who waits", parts.release_waiting)
+                await stop.wait("answering what was asked", self._drain)
         except TimeoutError:
             _LOGGER.warning("asked to stop again: nobody is waited for any more")
+            stop.take("releasing who waits", parts.release_waiting)
+        self.life.enter(BrokerState.SHUTTING_DOWN)
 
-    async def _part_from_others(self, parts: NodeParts) -> None:
-        self._server.stop_accepting()
+    async def _leave(self, parts: NodeParts) -> None:
         if not await parts.leave(_LEAVE_TIMEOUT_S):
             _LOGGER.warning(
                 "the controller did not let this broker go within %.0f s", _LEAVE_TIMEOUT_S
             )
+
+    async def _drain(self) -> None:
         if not await self._server.drain(_DRAIN_TIMEOUT_S):
             _LOGGER.warning("some requests were not answered within %.0f s", _DRAIN_TIMEOUT_S)
+
+    def _use(self, config: BrokerConfig) -> None:
+        """Settings were changed while the node runs."""
+        limits = _connection_limits(config)
+        if limits != self._server.limits:
+            self._server.change_limits(limits)
 
     def _bind(self) -> tuple[Listener, ...]:
         return tuple(
@@ -176,9 +193,24 @@ class NodeProcess:
             for each in self._config.listeners
         )
 
-    def _enter(self, state: BrokerState) -> None:
-        self.state = state
-        _LOGGER.info("node %d is %s", self._config.node_id, state.name)
+
+def _report(
+    config: BrokerConfig,
+    directories: LogDirectories,
+    bound: tuple[Listener, ...],
+    advertised: tuple[Listener, ...],
+) -> ReadyReport:
+    first = advertised[0]
+    return ReadyReport(
+        f"{first.host}:{first.port}",
+        config.node_id,
+        directories.metadata.meta.cluster_id,
+        ",".join(directories.paths),
+        ", ".join(
+            str(here) if here == told else f"{here} (advertised as {told.host}:{told.port})"
+            for here, told in zip(bound, advertised, strict=True)
+        ),
+    )
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -196,6 +228,11 @@ def _connection_limits(config: BrokerConfig) -> ConnectionLimits:
         request_bytes_max=config.socket_request_max_bytes,
         connections_max=config.max_connections,
         connections_per_host_max=config.max_connections_per_ip,
+        connections_per_host_overrides=connection_overrides(
+            config.max_connections_per_ip_overrides
+        ),
+        connections_per_second_max=config.max_connection_creation_rate,
+        queued_requests_max=config.queued_max_requests,
         queued_request_bytes_max=queued if queued >= 0 else unlimited,
         send_buffer_bytes=config.socket_send_buffer_bytes,
         receive_buffer_bytes=config.socket_receive_buffer_bytes,

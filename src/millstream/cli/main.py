@@ -23,6 +23,7 @@ class Verb(NamedTuple):
 VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
         "consume": Verb("millstream.cli.consume", "consume", "Read records of topics."),
+        "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
         "console": Verb("millstream.console.command", "console", "Serve the web console."),
         "demo": Verb("millstream.cli.demo", "demo", "Run an example from end to end."),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),

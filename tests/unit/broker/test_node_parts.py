@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from millstream.broker.broker_state import BrokerLife
 from millstream.broker.config import BrokerConfig, broker_config
 from millstream.broker.data_directory import open_data_directories
 from millstream.broker.disk_pool import DiskPool
@@ -100,7 +101,7 @@ async def node(
             parts = NodeParts(
                 CONFIG, directories, environment, SystemClock(), tasks=tasks, pool=pool
             )
-            await parts.start(ADVERTISED)
+            await parts.start(ADVERTISED, BrokerLife())
             yield Running(parts, directories)
             if clean:
                 assert await parts.leave(5)

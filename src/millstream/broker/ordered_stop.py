@@ -1,0 +1,36 @@
+"""The steps of a shutdown, one after the other: an error in one never keeps the others from being taken."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+_LOGGER = logging.getLogger(__name__)
+
+
+class OrderedStop:
+    """Errors are logged as they come; `raise_first` tells of the first one at the end."""
+
+    def __init__(self) -> None:
+        self._first: Exception | None = None
+
+    def take(self, step: str, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except Exception as error:  # noqa: BLE001 - kept for `raise_first`; the next step comes in any case
+            self._failed(step, error)
+
+    async def wait(self, step: str, act: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await act()
+        except Exception as error:  # noqa: BLE001 - kept for `raise_first`; the next step comes in any case
+            self._failed(step, error)
+
+    def raise_first(self) -> None:
+        if self._first is not None:
+            raise self._first
+
+    def _failed(self, step: str, error: Exception) -> None:
+        _LOGGER.critical("shutdown: %s failed", step, exc_info=error)
+        if self._first is None:
+            self._first = error

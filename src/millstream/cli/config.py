@@ -1,0 +1,83 @@
+"""`millstream config`: checks a server.properties, and explains settings, without starting anything.
+
+`check FILE` exits 0 when a node would start with it, 1 when not. `explain KEY [FILE]` tells the value, where it comes from, and what the
+setting does; it exits 3 for a key that nobody knows.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Final
+
+import click
+
+_NOT_FOUND: Final = 3
+_FILE = click.Path(exists=True, dir_okay=False)
+_OVERRIDE = click.option(
+    "--override",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting that wins over FILE and the environment; may be repeated.",
+)
+
+
+@click.group(short_help="Check and explain settings.")
+def config() -> None:
+    """Check and explain the settings of a node. KAFKA_* of the environment count as they do for a server."""
+
+
+@config.command(short_help="Say whether a node would start with a file.")
+@click.argument("file", type=_FILE)
+@_OVERRIDE
+def check(file: str, overrides: tuple[str, ...]) -> None:
+    """Say whether a node would start with FILE, and which of its settings have no effect."""
+    from millstream.broker.config import broker_config
+    from millstream.broker.config_strangers import why_without_effect
+    from millstream.broker.config_table import BROKER_CONFIGS
+    from millstream.cli.serving import read_settings
+    from millstream.errors import ConfigError
+
+    try:
+        gathered = read_settings(file, overrides)
+        broker_config(gathered.values)
+    except (ConfigError, OSError, UnicodeDecodeError) as error:
+        click.echo(f"{file}: {error}", err=True)
+        sys.exit(1)
+    for name in sorted(gathered.given):
+        if name not in BROKER_CONFIGS:
+            click.echo(f"{name} has no effect: {why_without_effect(name) or 'it only protects'}")
+    for variable in gathered.not_understood:
+        click.echo(f"{variable} of the environment is no setting")
+    count = sum(name in BROKER_CONFIGS for name in gathered.given)
+    click.echo(f"{file}: ok, {count} settings")
+
+
+@config.command(short_help="Tell the value of a setting, where it comes from and what it does.")
+@click.argument("key")
+@click.argument("file", type=_FILE, required=False)
+@_OVERRIDE
+@click.option(
+    "--output", type=click.Choice(["text", "json"]), default="text", help="How to write it."
+)
+def explain(key: str, file: str | None, overrides: tuple[str, ...], output: str) -> None:
+    """Tell the value of KEY, where it comes from and what it does. FILE is a server.properties."""
+    from millstream.broker.config_explanation import explanation
+    from millstream.cli.serving import read_settings
+    from millstream.errors import ConfigError
+
+    try:
+        explained = explanation(key, read_settings(file, overrides))
+    except (ConfigError, OSError, UnicodeDecodeError) as error:
+        click.echo(f"millstream config: {error}", err=True)
+        sys.exit(1)
+    if explained is None:
+        click.echo(f"millstream config: there is no setting {key}", err=True)
+        sys.exit(_NOT_FOUND)
+    if output == "json":
+        click.echo(json.dumps(explained))
+        return
+    width = max(map(len, explained)) + 2
+    for name, value in explained.items():
+        click.echo(f"{name:{width}}{'' if value is None else value}")

@@ -1,0 +1,74 @@
+"""How a node writes its log: one line an event on standard error, to be read by people or by programs.
+
+Levels come from the variables of Kafka's official image: KAFKA_LOG4J_ROOT_LOGLEVEL=LEVEL, KAFKA_LOG4J_LOGGERS=NAME=LEVEL,...
+Owns formats and levels; what is logged is everybody's own business.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from millstream.broker.log_levels import LEVELS, level_name
+from millstream.errors import ConfigError
+
+
+class PlainFormat(logging.Formatter):
+    """`2026-01-31T12:00:00.123Z INFO [node 1] millstream.net.socket_server: ...`"""
+
+    def __init__(self, node_id: int) -> None:
+        super().__init__()
+        self._node_id = node_id
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{_time(record)} {level_name(record.levelno)} [node {self._node_id}] {record.name}: {record.getMessage()}"
+        if record.exc_info:
+            line += f"\n{self.formatException(record.exc_info)}"
+        return line
+
+
+class JsonFormat(logging.Formatter):
+    """One JSON object a line."""
+
+    def __init__(self, node_id: int) -> None:
+        super().__init__()
+        self._node_id = node_id
+
+    def format(self, record: logging.LogRecord) -> str:
+        event: dict[str, str | int] = {
+            "time": _time(record),
+            "level": level_name(record.levelno),
+            "node": self._node_id,
+            "component": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            event["error"] = self.formatException(record.exc_info)
+        return json.dumps(event)
+
+
+def write_log(form: str, node_id: int, environment: Mapping[str, str]) -> None:
+    """Sends everything that is logged to standard error. Raises ConfigError for a level that does not exist."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormat(node_id) if form == "json" else PlainFormat(node_id))
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(_number(environment.get("KAFKA_LOG4J_ROOT_LOGLEVEL", "INFO")))
+    for item in filter(None, environment.get("KAFKA_LOG4J_LOGGERS", "").split(",")):
+        name, _, level = item.partition("=")
+        logging.getLogger(name.strip()).setLevel(_number(level))
+
+
+def _number(level: str) -> int:
+    number = LEVELS.get(level.strip().upper())
+    if number is None:
+        raise ConfigError(f"there is no log level {level}: write one of {', '.join(LEVELS)}")
+    return number
+
+
+def _time(record: logging.LogRecord) -> str:
+    time = datetime.fromtimestamp(record.created, UTC)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

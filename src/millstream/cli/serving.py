@@ -1,0 +1,141 @@
+"""Runs a node in this process, from its settings to its exit code. Signals are its clean shutdown.
+
+The first SIGTERM, SIGINT or SIGHUP is logged by name and begins the shutdown, the second makes it wait for nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+import click
+
+from millstream import __version__
+from millstream.broker.config import BrokerConfig, broker_config, with_client_port
+from millstream.broker.node_process import NodeProcess, ReadyReport
+from millstream.broker.properties import parse_properties
+from millstream.broker.settings_sources import Settings, gathered_settings
+from millstream.cli.log_output import write_log
+from millstream.errors import ConfigError, MillstreamError
+from millstream.net.event_loop import event_loop_factory
+from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+
+_LOGGER = logging.getLogger(__name__)
+_EPHEMERAL_PREFIX: Final = "millstream-"
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_FLUSH_WORDS: Final = {
+    "auto": "acks=all waits for fsync where a partition has one replica",
+    "always": "every acknowledged write waits for fsync",
+    "never": "writes are never waited for: a power failure loses the newest",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """The command line of `millstream server`."""
+
+    config: str | None
+    port: int | None
+    data: str | None
+    ephemeral: bool
+    cluster_id: str | None
+    overrides: tuple[str, ...]
+    log_format: str
+    until_end_of_input: bool
+
+
+def serve(options: ServerOptions) -> None:
+    """Until the node ends. Exits with 1 when it could not start or run, with 2 when its settings cannot be understood."""
+    with _data_directory(options) as directory:
+        try:
+            config = _node_config(options, directory)
+        except (ConfigError, OSError, UnicodeDecodeError) as error:
+            _fail(error, code=2)
+        try:
+            with asyncio.Runner(loop_factory=event_loop_factory()) as runner:
+                runner.run(_run_node(config, options))
+        except (MillstreamError, OSError) as error:
+            _fail(error, code=1)
+        except Exception as error:
+            _LOGGER.critical("the node failed", exc_info=True)
+            _fail(error, code=1)
+
+
+def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
+    """Raises ConfigError, and OSError and UnicodeDecodeError for a file that cannot be read."""
+    settings = parse_properties(Path(file).read_text()) if file else {}
+    return gathered_settings(settings, Path(file).name if file else "", os.environ, overrides)
+
+
+def _node_config(options: ServerOptions, directory: str | None) -> BrokerConfig:
+    """Logging is set up on the way, so that warnings of settings are written like everything else."""
+    gathered = read_settings(options.config, options.overrides)
+    settings = gathered.values
+    if options.port is not None:
+        settings = with_client_port(settings, options.port)
+    if directory is not None:
+        settings["log.dirs"] = directory
+    if options.ephemeral:
+        settings.setdefault("millstream.flush.on.ack", "never")
+    node_id = settings.get("node.id", settings.get("broker.id", "1"))
+    write_log(options.log_format, int(node_id) if node_id.isdecimal() else -1, os.environ)
+    if gathered.not_understood:
+        _LOGGER.warning(
+            "variables of the environment that are no setting: %s",
+            ", ".join(gathered.not_understood),
+        )
+    return broker_config(settings)
+
+
+async def _run_node(config: BrokerConfig, options: ServerOptions) -> None:
+    process = NodeProcess(config, SystemClock(), SystemRandom(), SystemFileSystem())
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, _signalled, process, number)
+    if options.until_end_of_input:
+        loop.add_reader(sys.stdin, process.request_stop)
+    _LOGGER.info("starting Millstream %s", __version__)
+    await process.run(lambda report: _announce(report, config), options.cluster_id)
+    _LOGGER.info("shut down completed")
+
+
+def _signalled(process: NodeProcess, number: signal.Signals) -> None:
+    _LOGGER.info("%s: shutting down", number.name)
+    process.request_stop()
+
+
+def _announce(report: ReadyReport, config: BrokerConfig) -> None:
+    click.echo(
+        f"Millstream {__version__}, node {report.node_id} of cluster {report.cluster_id}\n"
+        f"  bootstrap   {report.bootstrap}\n"
+        f"  listeners   {report.listeners}\n"
+        f"  data        {report.data_directory}\n"
+        f"  durability  {config.millstream_flush_on_ack}: {_FLUSH_WORDS[config.millstream_flush_on_ack]}\n"
+        "  security    none: every client may do everything; keep it on a private network",
+        err=True,
+    )
+    _LOGGER.info("started")
+    click.echo(f"{report.line} pid={os.getpid()}")
+
+
+@contextlib.contextmanager
+def _data_directory(options: ServerOptions) -> Iterator[str | None]:
+    if options.data is None and options.ephemeral:
+        with tempfile.TemporaryDirectory(prefix=_EPHEMERAL_PREFIX) as temporary:
+            yield temporary
+    else:
+        yield options.data
+
+
+def _fail(error: BaseException, code: int) -> NoReturn:
+    click.echo(f"millstream server: {error}", err=True)
+    sys.exit(code)
