@@ -40,6 +40,7 @@ class SimCoordinator:
         *,
         seed: int = 0,
         log: list[tuple[bytes, bytes | None]] | None = None,
+        elapsed_ms: int = 0,
     ) -> None:
         self.config = config or GroupCoordinatorConfig()
         self.log: list[tuple[bytes, bytes | None]] = list(log or ())
@@ -47,7 +48,7 @@ class SimCoordinator:
         """What each request was answered with."""
         self.commits_by_itself = True
         self.next_append_error: KafkaError | None = None
-        self._elapsed_ms = 0
+        self._elapsed_ms = elapsed_ms
         self._last_token = 0
         self._random = SimRandom(seed)
         self._runtime = CoordinatorRuntime(GroupShard(self.config, self._random), COMMIT_TIMEOUT_MS)
@@ -128,8 +129,9 @@ class SimCoordinator:
         self._elapsed_ms += duration_ms
 
     def restarted(self) -> SimCoordinator:
-        """Another coordinator that has loaded this one's log."""
-        return SimCoordinator(self.config, seed=self._random.randrange(2**32), log=self.log)
+        """Another coordinator that has loaded this one's log, at the same time of day."""
+        seed = self._random.randrange(2**32)
+        return SimCoordinator(self.config, seed=seed, log=self.log, elapsed_ms=self._elapsed_ms)
 
     def _append(self, records: list[CoordinatorRecord]) -> None:
         error, self.next_append_error = self.next_append_error, None

@@ -148,6 +148,11 @@ class SimStreamsGroup:
         self._overrides[name] = value
         self._publish()
 
+    def move_to(self, coordinator: SimCoordinator) -> None:
+        """Another coordinator has taken over; members go on as if nothing had happened."""
+        self.coordinator = coordinator
+        self._publish()
+
     def _publish(self) -> None:
         resource = ConfigResource(ConfigResourceType.GROUP, GROUP)
         configs: dict[ConfigResource, Mapping[str, str]] = {resource: dict(self._overrides)}

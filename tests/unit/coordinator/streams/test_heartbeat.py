@@ -181,6 +181,12 @@ def test_a_member_that_missed_an_answer_may_be_one_epoch_behind(group: SimStream
     assert group.heartbeat("a", member_epoch=2).member_epoch == 3
 
 
+def test_a_member_that_missed_its_tasks_is_told_again(group: SimStreamsGroup) -> None:
+    group.join("a")
+    group.members["a"].held = Tasks()
+    assert given(group.heartbeat("a")) == Tasks("0_0 0_1 0_2 0_3")
+
+
 def test_a_member_that_is_behind_and_holds_too_much_is_fenced(group: SimStreamsGroup) -> None:
     group.join("a")
     group.join("b")

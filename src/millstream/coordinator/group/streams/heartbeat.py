@@ -211,7 +211,10 @@ def _reconciled(
 def _response(
     beat: Beat, before: StreamsMember, member: StreamsMember
 ) -> StreamsGroupHeartbeatResponse:
-    """Tasks are told when they changed, and to whoever joins."""
+    """Tasks are told when they changed, to whoever joins, and again to a member that holds others: an answer was lost.
+
+    Kafka 4.3 does not tell them again; such a member would do nothing until the next rebalance.
+    """
     response = StreamsGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=member.epoch,
@@ -219,7 +222,9 @@ def _response(
         status=beat.statuses,
     )
     assigned = member.current.assigned
-    if beat.is_join or assigned != before.current.assigned:
+    owned = owned_tasks(beat.request)
+    is_as_told = owned is None or assigned.equals(owned)
+    if beat.is_join or assigned != before.current.assigned or not is_as_told:
         response.active_tasks = _listed(assigned.active)
         response.standby_tasks = _listed(assigned.standby)
         response.warmup_tasks = _listed(assigned.warmup)

@@ -73,6 +73,11 @@ class AssignedTasks:
             and tasks.warmup.isdisjoint(self.warmup)
         )
 
+    def equals(self, tasks: Tasks) -> bool:
+        """Whether these are just `tasks`, each in its role."""
+        is_same_active = tasks.active == self.active.keys()
+        return is_same_active and tasks.standby == self.standby and tasks.warmup == self.warmup
+
     def contains(self, tasks: Tasks) -> bool:
         """Whether all of `tasks` are among these in the same role."""
         return (
