@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from millstream.protocol.api import ApiKey
 
-_TOPICS = "administration of topics beyond create, delete and add partitions: not built yet"
 _CONTROLLER = "spoken on a controller's own listener, which a quorum of one does not have; a client's connection is closed"
 
 SKIPPED: dict[ApiKey, str] = {
-    ApiKey.DELETE_RECORDS: _TOPICS,
-    ApiKey.ALTER_REPLICA_LOG_DIRS: _TOPICS,
-    ApiKey.DESCRIBE_LOG_DIRS: _TOPICS,
     ApiKey.VOTE: _CONTROLLER,
     ApiKey.BEGIN_QUORUM_EPOCH: _CONTROLLER,
     ApiKey.END_QUORUM_EPOCH: _CONTROLLER,

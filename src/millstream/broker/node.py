@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from millstream.broker.metadata_driver import QuorumDescription
     from millstream.broker.producer_ids import ProducerIds
     from millstream.broker.purgatory import Purgatory
+    from millstream.broker.replica_moves import ReplicaMoves
     from millstream.broker.share_groups import ShareGroups
     from millstream.broker.streams_internal_topics import StreamsInternalTopics
     from millstream.broker.transaction_claims import OrderedAppends
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from millstream.broker.transaction_markers import TransactionMarkers
     from millstream.controller.controller import Controller
     from millstream.controller.result import ControllerContext, ControllerResult
+    from millstream.log.log_directories import LogDirectories
     from millstream.log.partition_log import PartitionLog
     from millstream.metadata.image import MetadataImage
     from millstream.replication.partition import Partition
@@ -113,6 +115,8 @@ class Node:
     file_system: FileSystem
     tasks: Tasks
     partitions: Partitions
+    log_directories: LogDirectories
+    replica_moves: ReplicaMoves
     metadata: Metadata
     controller: ControllerClient
     log_flusher: LogFlusher

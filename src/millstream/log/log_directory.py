@@ -109,6 +109,8 @@ class LogDirectory:
         self._lock = lock
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._future_logs: dict[TopicPartition, PartitionLog] = {}
+        self.interrupted_moves: list[TopicPartition] = []
+        """Replicas that were on their way here when the last owner stopped; nothing of them is left."""
         self._deletions: list[_Deletion] = []
         self._saved_recovery_points: dict[TopicPartition, int] = {}
         self._saved_start_offsets: dict[TopicPartition, int] = {}
@@ -154,7 +156,11 @@ class LogDirectory:
         if self.was_clean:
             file_system.remove(clean_path)
         for name in file_system.list(self.path):
-            if _DELETED_DIRECTORY.fullmatch(name):
+            moving = _FUTURE_DIRECTORY.fullmatch(name)
+            if moving:
+                partition = TopicPartition(moving["topic"], int(moving["partition"]))
+                self.interrupted_moves.append(partition)
+            if moving or _DELETED_DIRECTORY.fullmatch(name):
                 file_system.remove_tree(f"{self.path}/{name}")
 
     def set_producer_id_expiration(self, expiration_ms: int) -> None:
@@ -270,6 +276,55 @@ class LogDirectory:
         data = read_if_it_reached_the_disk(self._environment.file_system, path)
         return decode_partition_metadata(path, data) if data is not None else None
 
+    # --- replicas on their way here from another directory
+
+    @property
+    def future_logs(self) -> list[PartitionLog]:
+        return list(self._future_logs.values())
+
+    def open_future_log(self, current: PartitionLog, topic_id: Uuid, now: Instant) -> PartitionLog:
+        """An empty log that is to take the place of `current`, which lives in another directory. Raises KafkaStorageError."""
+        partition = current.partition
+        self._discard_future(self._future_logs.pop(partition, None))
+        path = self._path_aside(partition, "future")
+        saved = SavedState(log_start_offset=current.log_start_offset, was_clean=True)
+        try:
+            self._environment.file_system.make_directory(path)
+            self._claim(path, topic_id)
+            log = PartitionLog.open(
+                partition, path, self._environment, current.config, saved=saved, now=now
+            )
+        except OSError as error:
+            raise KafkaStorageError(
+                f"cannot begin the log of {partition} in {self.path}: {error}"
+            ) from error
+        self._future_logs[partition] = log
+        return log
+
+    def adopt_future_log(self, log: PartitionLog) -> None:
+        """It is the partition's log from now on, under its proper name. Raises KafkaStorageError."""
+        assert self._future_logs.get(log.partition) is log, "only a future log is adopted"
+        directory = f"{self.path}/{log.partition}"
+        try:
+            self._environment.file_system.rename(log.directory, directory)
+            self._environment.file_system.sync_directory(self.path)
+        except OSError as error:
+            raise KafkaStorageError(f"cannot rename {log.directory}: {error}") from error
+        log.moved_to(directory)
+        self._logs[log.partition] = self._future_logs.pop(log.partition)
+
+    def drop_future_log(self, log: PartitionLog) -> None:
+        """Removes it with its files, unless it was adopted or dropped before."""
+        if self._future_logs.get(log.partition) is log:
+            self._discard_future(self._future_logs.pop(log.partition))
+
+    def _discard_future(self, log: PartitionLog | None) -> None:
+        if log is not None:
+            log.abandon()
+            self._environment.file_system.remove_tree(log.directory)
+
+    # --- leaving
+
     def delete_log(self, partition: TopicPartition, now: Instant) -> None:
         """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `take_due_removals`."""
         log = self._logs.pop(partition)
@@ -285,8 +340,7 @@ class LogDirectory:
         return self._rename(partition, "stray")
 
     def _rename(self, partition: TopicPartition, purpose: str) -> str:
-        suffix = f"-{partition.partition}.{self._environment.random.randbytes(16).hex()}-{purpose}"
-        target = f"{self.path}/{partition.topic[: _NAME_MAX - len(suffix)]}{suffix}"
+        target = self._path_aside(partition, purpose)
         try:
             self._environment.file_system.rename(f"{self.path}/{partition}", target)
         except OSError as error:
@@ -294,6 +348,11 @@ class LogDirectory:
                 f"cannot rename the log of {partition} in {self.path}: {error}"
             ) from error
         return target
+
+    def _path_aside(self, partition: TopicPartition, purpose: str) -> str:
+        """A name that is no partition's, as Kafka makes it."""
+        suffix = f"-{partition.partition}.{self._environment.random.randbytes(16).hex()}-{purpose}"
+        return f"{self.path}/{partition.topic[: _NAME_MAX - len(suffix)]}{suffix}"
 
     def take_due_removals(self, now: Instant) -> list[Callable[[], None]]:
         """Deleted logs whose time has come, as functions that remove them; they touch nothing but files and raise OSError."""

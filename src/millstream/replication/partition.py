@@ -14,6 +14,7 @@ from millstream.errors import (
     NotEnoughReplicas,
     NotLeaderOrFollower,
     OffsetOutOfRange,
+    PolicyViolation,
     UnknownLeaderEpoch,
 )
 from millstream.log.append_check import AppendOrigin
@@ -246,9 +247,14 @@ class Partition:
     def delete_records_before(self, offset: int) -> int:
         """Moves the log start offset; -1 means the high watermark. Returns the new start.
 
-        Raises OffsetOutOfRange beyond the high watermark, NotLeaderOrFollower.
+        Raises OffsetOutOfRange beyond the high watermark, PolicyViolation where records leave by compaction only,
+        NotLeaderOrFollower.
         """
         self.check_leader()
+        if self.log.config.is_compacted and not self.log.config.is_deleted:
+            raise PolicyViolation(
+                f"records of {self.topic_partition} cannot be deleted: cleanup.policy of its topic is compact"
+            )
         target = self._high_watermark if offset == -1 else offset
         if not 0 <= target <= self._high_watermark:
             raise OffsetOutOfRange(

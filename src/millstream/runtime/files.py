@@ -70,6 +70,14 @@ class FileSystem(Protocol):
         """Writes `path`.tmp, syncs it, renames it over `path`, syncs the directory."""
         ...
 
+    def absolute(self, path: str) -> str:
+        """As the operating system names it from its root."""
+        ...
+
+    def space(self, path: str) -> tuple[int, int]:
+        """Bytes of the disk that holds `path`: all there are, and those that can still be written."""
+        ...
+
     def lock(self, path: str) -> File:
         """Creates the file and holds it exclusively until closed; raises BlockingIOError when another process has it."""
         ...

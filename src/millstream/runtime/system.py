@@ -144,6 +144,13 @@ class SystemFileSystem:
         self.rename(temporary, path)
         self.sync_directory(os.path.dirname(path))
 
+    def absolute(self, path: str) -> str:
+        return os.path.abspath(path)
+
+    def space(self, path: str) -> tuple[int, int]:
+        found = os.statvfs(path)
+        return found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize
+
     def lock(self, path: str) -> File:
         file = SystemFile(path, os.O_RDWR | os.O_CREAT)
         try:

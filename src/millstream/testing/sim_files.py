@@ -244,6 +244,16 @@ class SimFileSystem:
         disk.durable_bytes = len(data)
         self._files[path] = disk
 
+    def absolute(self, path: str) -> str:
+        return path if path.startswith("/") else f"/{path}"
+
+    def space(self, path: str) -> tuple[int, int]:
+        """A disk of a gigabyte, unless `space_bytes` says otherwise."""
+        del path
+        used = sum(len(disk.data) for disk in self._files.values())
+        free = (1 << 30) - used if self.space_bytes is None else self.space_bytes
+        return used + free, free
+
     def lock(self, path: str) -> File:
         self._check_parent(path)
         disk = self._files.setdefault(path, SimDisk())

@@ -1,0 +1,62 @@
+"""AlterReplicaLogDirs: replicas of this broker move to other data directories of it.
+
+Versions 1-2, flexible from 2. The answer says that a move has begun; DescribeLogDirs shows how far it is. Asked again with another
+directory a move begins anew, with the present one it ends. LOG_DIR_NOT_FOUND for a directory that the broker does not have,
+KAFKA_STORAGE_ERROR for one that is offline; UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER without a replica here.
+"""
+
+from __future__ import annotations
+
+from millstream.broker.api_spec import ApiSpec
+from millstream.broker.request_context import RequestContext
+from millstream.errors import KafkaError, KafkaStorageError, LogDirNotFound
+from millstream.log.log_directory import LogDirectory
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+
+API = ApiSpec(ApiKey.ALTER_REPLICA_LOG_DIRS, versions=range(1, 3))
+
+
+def handle(
+    request: AlterReplicaLogDirsRequest, context: RequestContext
+) -> AlterReplicaLogDirsResponse:
+    results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
+    for asked in request.dirs:
+        for topic in asked.topics:
+            for number in topic.partitions:
+                results.setdefault(topic.name, []).append(
+                    AlterReplicaLogDirPartitionResult(
+                        partition_index=number,
+                        error_code=_move(asked.path, topic.name, number, context),
+                    )
+                )
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(topic_name=name, partitions=partitions)
+            for name, partitions in results.items()
+        ]
+    )
+
+
+def _move(path: str, topic: str, number: int, context: RequestContext) -> int:
+    try:
+        target = _directory(path, context)
+        context.node.replica_moves.move(context.node.partitions.get(topic, number), target)
+    except KafkaError as error:
+        return error.code
+    return 0
+
+
+def _directory(path: str, context: RequestContext) -> LogDirectory:
+    directories, absolute = context.node.log_directories, context.node.file_system.absolute
+    for directory in directories.for_partitions:
+        if absolute(directory.path) == path:
+            return directory
+    if path in map(absolute, directories.offline):
+        raise KafkaStorageError(f"{path} is offline")
+    raise LogDirNotFound(f"this broker has no data directory {path}")
