@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
+from millstream.broker.config_rules import check_advertised, check_rules
 from millstream.broker.config_strangers import is_java_only, protects, why_without_effect
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.broker.listeners import Listener, client_listeners, parse_listeners, with_port
@@ -170,8 +171,7 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
     """Typed settings. Raises ConfigError for unknown keys, bad values and combinations that cannot be served."""
     known = _known_settings(settings)
     values = parse_config(BROKER_CONFIGS, known)
-    _check_roles(values)
-    _check_connection_limits(values)
+    check_rules(values)
     implied = topic_defaults(known)
     log_config(
         {}, implied
@@ -190,7 +190,8 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
         )
     if "node.id" not in known and values["broker.id"] != -1:
         typed["node_id"] = values["broker.id"]
-    advertised = _list_of(values, "advertised.listeners")
+    advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
+    check_advertised(listeners, advertised)
     return BrokerConfig(
         **typed,
         data_directories=_data_directories(values),
@@ -198,7 +199,7 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
         listeners=client_listeners(
             listeners, controller_names, _items(str(values["listener.security.protocol.map"]))
         ),
-        advertised=parse_listeners("advertised.listeners", advertised) if advertised else None,
+        advertised=advertised or None,
         topic_defaults=implied,
         settings=known,
     )
@@ -224,19 +225,6 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
         advertised=static.advertised,
         settings=static.settings,
     )
-
-
-def connection_overrides(text: str) -> dict[str, int]:
-    """`max.connections.per.ip.overrides` by address. Raises ConfigError for anything but HOST:LIMIT,HOST:LIMIT."""
-    limits = {}
-    for item in _items(text):
-        host, colon, limit = item.rpartition(":")
-        if not (colon and host and limit.isascii() and limit.isdigit()):
-            raise ConfigError(
-                f"max.connections.per.ip.overrides: write ADDRESS:LIMIT,ADDRESS:LIMIT, not {item}"
-            )
-        limits[host.strip().strip("[]")] = int(limit)
-    return limits
 
 
 def parse_override(text: str) -> tuple[str, str]:
@@ -293,26 +281,6 @@ def _unknown(name: str) -> str:
 
     nearest = difflib.get_close_matches(name, BROKER_CONFIGS, n=1, cutoff=0.0)
     return f"unknown setting {name}: did you mean {nearest[0]}?"
-
-
-def _check_roles(values: Mapping[str, ConfigValue]) -> None:
-    if set(_list_of(values, "process.roles")) != {"broker", "controller"}:
-        raise ConfigError(
-            "process.roles: this version runs one node that is both; write process.roles=broker,controller"
-        )
-    voters = _list_of(values, "controller.quorum.voters")
-    if len(voters) > 1:
-        raise ConfigError(
-            f"controller.quorum.voters names {len(voters)} voters: this version runs a quorum of one; remove the key"
-        )
-
-
-def _check_connection_limits(values: Mapping[str, ConfigValue]) -> None:
-    overrides = connection_overrides(str(values["max.connections.per.ip.overrides"]))
-    if values["max.connections.per.ip"] == 0 and not overrides:
-        raise ConfigError(
-            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."
-        )
 
 
 def _partition_directories(values: Mapping[str, ConfigValue]) -> tuple[str, ...]:

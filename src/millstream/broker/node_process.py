@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from millstream.broker.broker_state import BrokerLife, BrokerState
-from millstream.broker.config import BrokerConfig, connection_overrides
+from millstream.broker.config import BrokerConfig
+from millstream.broker.config_rules import connection_overrides
 from millstream.broker.data_directory import open_data_directories
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.dispatch import Dispatcher

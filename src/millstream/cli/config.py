@@ -36,7 +36,7 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     from millstream.broker.config import broker_config
     from millstream.broker.config_strangers import why_without_effect
     from millstream.broker.config_table import BROKER_CONFIGS
-    from millstream.cli.serving import read_settings
+    from millstream.cli.node_settings import read_settings
     from millstream.errors import ConfigError
 
     try:
@@ -64,7 +64,7 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
 def explain(key: str, file: str | None, overrides: tuple[str, ...], output: str) -> None:
     """Tell the value of KEY, where it comes from and what it does. FILE is a server.properties."""
     from millstream.broker.config_explanation import explanation
-    from millstream.cli.serving import read_settings
+    from millstream.cli.node_settings import read_settings
     from millstream.errors import ConfigError
 
     try:

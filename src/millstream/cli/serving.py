@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, NoReturn
 
 import click
@@ -22,9 +21,8 @@ import click
 from millstream import __version__
 from millstream.broker.config import BrokerConfig, broker_config, with_client_port
 from millstream.broker.node_process import NodeProcess, ReadyReport
-from millstream.broker.properties import parse_properties
-from millstream.broker.settings_sources import Settings, gathered_settings
 from millstream.cli.log_output import write_log
+from millstream.cli.node_settings import read_settings
 from millstream.errors import ConfigError, MillstreamError
 from millstream.net.event_loop import event_loop_factory
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
@@ -68,12 +66,6 @@ def serve(options: ServerOptions) -> None:
         except Exception as error:
             _LOGGER.critical("the node failed", exc_info=True)
             _fail(error, code=1)
-
-
-def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
-    """Raises ConfigError, and OSError and UnicodeDecodeError for a file that cannot be read."""
-    settings = parse_properties(Path(file).read_text()) if file else {}
-    return gathered_settings(settings, Path(file).name if file else "", os.environ, overrides)
 
 
 def _node_config(options: ServerOptions, directory: str | None) -> BrokerConfig:

@@ -1,0 +1,15 @@
+"""The settings of a node from where users give them: a file, the environment, the command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from millstream.broker.properties import parse_properties
+from millstream.broker.settings_sources import Settings, gathered_settings
+
+
+def read_settings(file: str | None, overrides: tuple[str, ...]) -> Settings:
+    """Raises ConfigError, and OSError and UnicodeDecodeError for a file that cannot be read."""
+    settings = parse_properties(Path(file).read_text()) if file else {}
+    return gathered_settings(settings, Path(file).name if file else "", os.environ, overrides)
