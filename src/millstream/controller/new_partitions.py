@@ -36,8 +36,9 @@ def check_assignment(
             "The manual partition assignment includes an empty replica list."
         )
     if len(set(replicas)) != len(replicas):
+        twice = next(replica for replica in replicas if replicas.count(replica) > 1)
         raise InvalidReplicaAssignment(
-            f"The manual partition assignment names a broker twice: {list(replicas)}."
+            f"The manual partition assignment includes the broker {twice} more than once."
         )
     for broker_id in replicas:
         if BrokerId(broker_id) not in image.brokers:

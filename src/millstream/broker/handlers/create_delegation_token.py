@@ -8,6 +8,8 @@ Not supported: logging in with a token, until listeners speak SASL; so this vers
 
 from __future__ import annotations
 
+from typing import Final
+
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
 from millstream.broker.token_requests import check_may_ask_for_tokens
@@ -23,6 +25,8 @@ from millstream.security.delegation_token import principal_parts
 
 API = ApiSpec(ApiKey.CREATE_DELEGATION_TOKEN, versions=range(1, 4))
 
+_KNOWS_REQUESTERS: Final = 3
+
 
 async def handle(
     request: CreateDelegationTokenRequest, context: RequestContext
@@ -30,11 +34,14 @@ async def handle(
     asked = RequestOf(context.connection.principal, request)
     try:
         check_may_ask_for_tokens(context)
-        return await context.node.controller.submit(
+        response = await context.node.controller.submit(
             Controller.handle_create_delegation_token, asked
         )
     except KafkaError as error:
-        return _refused(asked, error)
+        response = _refused(asked, error)
+    if context.version < _KNOWS_REQUESTERS:
+        response.token_requester_principal_type = response.token_requester_principal_name = ""
+    return response
 
 
 def _refused(

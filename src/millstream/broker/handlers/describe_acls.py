@@ -1,7 +1,7 @@
 """DescribeAcls: the stored access control rules that a filter finds, by resource.
 
 Versions 1-3, all alike. A pattern type of MATCH finds every rule that speaks of the named resource, ANY those under this very
-name. Without `authorizer.class.name`: SECURITY_DISABLED. UNKNOWN in the filter: INVALID_REQUEST.
+name. Without `authorizer.class.name`: SECURITY_DISABLED. UNKNOWN in the filter finds nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
-from millstream.errors import InvalidRequest, SecurityDisabled
+from millstream.errors import SecurityDisabled
 from millstream.metadata.stored_security import AccessControlEntry
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_acls import (
@@ -26,7 +26,7 @@ API = ApiSpec(ApiKey.DESCRIBE_ACLS, versions=range(1, 4))
 
 
 def handle(request: DescribeAclsRequest, context: RequestContext) -> DescribeAclsResponse:
-    """Raises SecurityDisabled, InvalidRequest."""
+    """Raises SecurityDisabled."""
     if not context.node.config.authorizer_class_name:
         raise SecurityDisabled("No Authorizer is configured on the broker")
     asked = AclFilter(
@@ -38,8 +38,6 @@ def handle(request: DescribeAclsRequest, context: RequestContext) -> DescribeAcl
         operation=Operation(request.operation),
         permission_type=PermissionType(request.permission_type),
     )
-    if asked.has_unknown:
-        raise InvalidRequest("The filter has an UNKNOWN element, which no rule has.")
     entries = context.node.metadata.image.acls.values()
     found = (entry for entry in entries if asked.matches(entry))
     return DescribeAclsResponse(resources=_by_resource(found))

@@ -7,6 +7,8 @@ Not supported: DESCRIBE on tokens of others, until rules are enforced.
 
 from __future__ import annotations
 
+from typing import Final
+
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
 from millstream.broker.token_requests import check_may_ask_for_tokens
@@ -28,6 +30,8 @@ from millstream.security.delegation_token import (
 
 API = ApiSpec(ApiKey.DESCRIBE_DELEGATION_TOKEN, versions=range(1, 4))
 
+_KNOWS_REQUESTERS: Final = 3
+
 
 def handle(
     request: DescribeDelegationTokenRequest, context: RequestContext
@@ -44,7 +48,7 @@ def handle(
     )
     return DescribeDelegationTokenResponse(
         tokens=[
-            _described(token, secret_key)
+            _described(token, secret_key, context.version)
             for token in context.node.metadata.image.delegation_tokens.values()
             if is_owner_or_renewer(token, context.connection.principal)
             and (owners is None or any(is_owner_or_renewer(token, owner) for owner in owners))
@@ -52,9 +56,11 @@ def handle(
     )
 
 
-def _described(token: DelegationToken, secret_key: str) -> DescribedDelegationToken:
+def _described(token: DelegationToken, secret_key: str, version: int) -> DescribedDelegationToken:
     owner_type, owner_name = principal_parts(token.owner)
-    requester_type, requester_name = principal_parts(token.requester)
+    requester_type, requester_name = (
+        principal_parts(token.requester) if version >= _KNOWS_REQUESTERS else ("", "")
+    )
     return DescribedDelegationToken(
         principal_type=owner_type,
         principal_name=owner_name,

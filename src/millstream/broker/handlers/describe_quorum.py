@@ -6,10 +6,13 @@ partition too when more is asked for with it. 1+ tells when each replica was las
 
 from __future__ import annotations
 
+from typing import Final
+
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
 from millstream.errors import UnknownTopicOrPartition
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC
+from millstream.model import ZERO_UUID
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_quorum import (
     DescribeQuorumRequest,
@@ -25,7 +28,9 @@ from millstream.protocol.generated.describe_quorum import (
 
 API = ApiSpec(ApiKey.DESCRIBE_QUORUM, versions=range(3))
 
-_THE_QUORUM = DescribeQuorumRequestTopicData(
+_KNOWS_TIMES: Final = 1
+_KNOWS_DIRECTORIES: Final = 2
+_THE_QUORUM: Final = DescribeQuorumRequestTopicData(
     CLUSTER_METADATA_TOPIC, [DescribeQuorumRequestPartitionData(0)]
 )
 
@@ -34,14 +39,18 @@ def handle(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQ
     if request.topics != [_THE_QUORUM]:
         return DescribeQuorumResponse(topics=[_unknown(topic) for topic in request.topics])
     partition = _described(context)
-    return DescribeQuorumResponse(
-        topics=[DescribeQuorumResponseTopicData(CLUSTER_METADATA_TOPIC, [partition])],
-        nodes=_nodes(context, [voter.replica_id for voter in partition.current_voters]),
+    response = DescribeQuorumResponse(
+        topics=[DescribeQuorumResponseTopicData(CLUSTER_METADATA_TOPIC, [partition])]
     )
+    if context.version >= _KNOWS_DIRECTORIES:
+        response.nodes = _nodes(context, [voter.replica_id for voter in partition.current_voters])
+    return response
 
 
 def _described(context: RequestContext) -> DescribeQuorumResponsePartitionData:
     quorum = context.node.controller.quorum()
+    now_ms = context.now.wall_ms if context.version >= _KNOWS_TIMES else -1
+    known = context.version >= _KNOWS_DIRECTORIES
     return DescribeQuorumResponsePartitionData(
         leader_id=quorum.leader_id,
         leader_epoch=quorum.leader_epoch,
@@ -49,10 +58,10 @@ def _described(context: RequestContext) -> DescribeQuorumResponsePartitionData:
         current_voters=[
             ReplicaState(
                 replica_id=voter.id,
-                replica_directory_id=voter.directory_id,
+                replica_directory_id=voter.directory_id if known else ZERO_UUID,
                 log_end_offset=quorum.log_end_offset,
-                last_fetch_timestamp=context.now.wall_ms,
-                last_caught_up_timestamp=context.now.wall_ms,
+                last_fetch_timestamp=now_ms,
+                last_caught_up_timestamp=now_ms,
             )
             for voter in quorum.voters
         ],

@@ -2,7 +2,8 @@
 
 Version 0. No topics named: all of them. Topics come in the order of their names; a page holds at most as many partitions as the
 client and `max.request.partition.size.limit` allow, at least one, and the cursor says where the next one starts. A topic the
-cursor does not reach is left out, one that exists no more is skipped. Unknown topics are UNKNOWN_TOPIC_OR_PARTITION.
+cursor does not reach is left out. A cursor at a topic that is not among those named is INVALID_REQUEST; where all are described, one
+that exists no more is skipped. Unknown topics are UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def handle(
     """Raises InvalidRequest for a cursor that cannot be one."""
     image = context.node.metadata.image
     start = request.cursor or Cursor()
-    if start.partition_index < 0:
-        raise InvalidRequest(f"A cursor cannot stand at partition {start.partition_index}")
+    if request.cursor is not None:
+        _check_cursor(request.cursor, request)
     limit_max = context.node.config.max_request_partition_size_limit
     room = max(1, min(request.response_partition_limit, limit_max))
     reachable = frozenset(b.id for b in advertised_brokers(image, context.listener_name))
@@ -58,6 +59,16 @@ def handle(
             response.next_cursor = Cursor(topic_name=name, partition_index=first + len(page))
             break
     return response
+
+
+def _check_cursor(cursor: Cursor, request: DescribeTopicPartitionsRequest) -> None:
+    if request.topics and all(topic.name != cursor.topic_name for topic in request.topics):
+        raise InvalidRequest(
+            "DescribeTopicPartitionsRequest topic list should contain the cursor topic: "
+            f"{cursor.topic_name}"
+        )
+    if cursor.partition_index < 0:
+        raise InvalidRequest(f"A cursor cannot stand at partition {cursor.partition_index}")
 
 
 def _names(request: DescribeTopicPartitionsRequest, image: MetadataImage, start: str) -> list[str]:

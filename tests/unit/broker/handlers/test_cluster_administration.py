@@ -133,6 +133,11 @@ def test_the_quorum_is_told_to_who_asks_for_it_alone(node: object) -> None:
         31,
     )
     assert partition.observers == []
+    for version in (0, 1):  # neither knows directories
+        response = node.answer(describe_quorum.handle, asked(("__cluster_metadata", [0])), version)
+        out = bytearray()
+        response.encode(out, version)
+        assert out
     for other in ([("t", [0])], [("__cluster_metadata", [0, 1])], [("__cluster_metadata", [1])]):
         told = node.answer(describe_quorum.handle, asked(*other), 2)
         assert {p.error_code for topic in told.topics for p in topic.partitions} == {3}

@@ -103,6 +103,11 @@ def test_a_cursor_may_stand_at_a_topic_that_is_gone_or_past_the_last_partition(
         pages(three, cursor=("a", -1))
 
 
+def test_a_cursor_stands_at_one_of_the_topics_named(three: object) -> None:
+    with pytest.raises(InvalidRequest, match="should contain the cursor topic: aa"):
+        pages(three, "b", "c", cursor=("aa", 0))
+
+
 def test_a_page_holds_at_least_one_partition_and_at_most_what_the_broker_allows(
     three: object,
 ) -> None:
