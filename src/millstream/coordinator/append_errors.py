@@ -12,11 +12,14 @@ from millstream.errors import (
     CoordinatorNotAvailable,
     KafkaError,
     KafkaStorageError,
+    MessageTooLarge,
     NotCoordinator,
     NotEnoughReplicas,
     NotEnoughReplicasAfterAppend,
     NotLeaderOrFollower,
+    RecordListTooLarge,
     RequestTimedOut,
+    UnknownServerError,
     UnknownTopicOrPartition,
 )
 
@@ -27,6 +30,7 @@ _RETRY_LATER: Final = (
     RequestTimedOut,
 )
 _LOOK_UP_AGAIN: Final = (NotLeaderOrFollower, KafkaStorageError)
+_TOO_LARGE: Final = (MessageTooLarge, RecordListTooLarge)
 
 
 def coordinator_error(error: KafkaError) -> KafkaError:
@@ -35,4 +39,6 @@ def coordinator_error(error: KafkaError) -> KafkaError:
         return CoordinatorNotAvailable(f"the coordinator could not store this: {error}")
     if isinstance(error, _LOOK_UP_AGAIN):
         return NotCoordinator(f"the coordinator could not store this: {error}")
+    if isinstance(error, _TOO_LARGE):
+        return UnknownServerError(f"the coordinator cannot store this: {error}")
     return error

@@ -17,6 +17,8 @@ from millstream.errors import (
     MessageTooLarge,
     NotCoordinator,
     NotEnoughReplicas,
+    RecordListTooLarge,
+    UnknownServerError,
 )
 from millstream.model import Offset, ProducerId
 from millstream.protocol.generated.group_records import GroupMetadataKey
@@ -156,7 +158,8 @@ def test_a_failed_append_changes_nothing_and_is_told_to_the_client_and_the_shard
     [
         (NotEnoughReplicas(), CoordinatorNotAvailable),
         (KafkaStorageError(), NotCoordinator),
-        (MessageTooLarge(), MessageTooLarge),
+        (MessageTooLarge(), UnknownServerError),
+        (RecordListTooLarge(), UnknownServerError),
     ],
 )
 def test_errors_of_the_log_become_errors_of_the_coordinator(

@@ -13,10 +13,7 @@ from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
 from millstream.coordinator.group.shard import GroupShard
 from millstream.errors import (
-    InvalidCommitOffsetSize,
     KafkaError,
-    MessageTooLarge,
-    RecordListTooLarge,
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
@@ -90,9 +87,9 @@ async def _commit(request: OffsetCommitRequest, context: RequestContext) -> dict
             context,
         )
     except KafkaError as error:
-        too_large = isinstance(error, MessageTooLarge | RecordListTooLarge)
-        code = InvalidCommitOffsetSize.code if too_large else error.code
-        return {t.name: {p.partition_index: code for p in t.partitions} for t in request.topics}
+        return {
+            t.name: {p.partition_index: error.code for p in t.partitions} for t in request.topics
+        }
     codes: dict[str, ErrorCodes] = {}
     for topic in response.topics:
         of_topic = codes.setdefault(topic.name, {})

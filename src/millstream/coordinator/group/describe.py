@@ -22,7 +22,8 @@ def describe_group(groups: Groups, group_id: str, version: int) -> DescribedGrou
         described = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD)
         if version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
             described.error_code = GroupIdNotFound.code
-            described.error_message = f"Group {group_id} not found."
+            why = "not found" if group is None else "is not a classic group"
+            described.error_message = f"Group {group_id} {why}."
         return described
     is_stable = group.state is GroupState.STABLE
     return DescribedGroup(
@@ -35,7 +36,7 @@ def describe_group(groups: Groups, group_id: str, version: int) -> DescribedGrou
 
 
 def _members(group: ClassicGroup, *, with_metadata: bool) -> list[DescribedGroupMember]:
-    """Metadata and assignments mean something only while a generation is in force."""
+    """Metadata means something only while a generation is in force; assignments are those of the last one."""
     return [
         DescribedGroupMember(
             member_id=member.member_id,
@@ -43,9 +44,7 @@ def _members(group: ClassicGroup, *, with_metadata: bool) -> list[DescribedGroup
             client_id=member.client_id,
             client_host=member.client_host,
             member_metadata=member.terms.metadata(group.protocol) if with_metadata else b"",
-            member_assignment=group.assignments.get(member.member_id, b"")
-            if with_metadata
-            else b"",
+            member_assignment=group.assignments.get(member.member_id, b""),
         )
         for member in group.members.values()
     ]
