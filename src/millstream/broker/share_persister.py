@@ -7,6 +7,7 @@ needed for the first time, and asks again while the coordinator is not ready.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -32,6 +33,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 
+_LOGGER = logging.getLogger(__name__)
 _ATTEMPTS: Final = 6
 _FIRST_PAUSE_S: Final = 0.02
 _NOT_READY: Final = (CoordinatorNotAvailable, CoordinatorLoadInProgress, NotCoordinator)
@@ -100,4 +102,5 @@ def as_told_to_consumers(error: KafkaError) -> KafkaError:
         case FencedLeaderEpoch() | FencedStateEpoch():
             return NotLeaderOrFollower(str(error))
         case _:
-            return UnknownServerError(str(error))
+            _LOGGER.warning("share state: %s", error)
+            return UnknownServerError()

@@ -74,14 +74,14 @@ class ShareSessions:
         places: Iterable[tuple[SharedPlace, str | None]],
         *,
         has_acknowledgements: bool,
-    ) -> tuple[ShareSession, ShareSession | None]:
-        """A new session, and the one of the same member that it replaces.
+    ) -> ShareSession:
+        """A new session. One that the member had before is forgotten; what is acquired stays with the member.
 
         Raises InvalidRequest, ShareSessionLimitReached.
         """
         if has_acknowledgements:
             raise InvalidRequest("a member acknowledges in a session; this one begins")
-        replaced = self.close(key)
+        self.close(key)
         if len(self._sessions) >= self._sessions_max:
             raise ShareSessionLimitReached
         self._by_connection.pop(connection_id, None)
@@ -89,7 +89,7 @@ class ShareSessions:
         self._sessions[key] = session
         self._by_connection[connection_id] = key
         self._members[key.group_id] += 1
-        return session, replaced
+        return session
 
     def proceed(self, key: SessionKey, epoch: int) -> ShareSession:
         """The session of a request in its middle; the next one must carry the next epoch.

@@ -21,7 +21,13 @@ from millstream.records.record import iterate_records
 _DAY_MS: Final = 86_400_000
 _DROPPED: Final = frozenset({"throttleTimeMs"})
 _TEXTS: Final = frozenset(
-    {"errorMessage", "batchIndexErrorMessage", "documentation", "statusDetail"}
+    {
+        "errorMessage",
+        "acknowledgeErrorMessage",
+        "batchIndexErrorMessage",
+        "documentation",
+        "statusDetail",
+    }
 )
 _NAMED: Final = {
     "topicId": "topic",

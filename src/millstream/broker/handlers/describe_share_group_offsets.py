@@ -15,7 +15,7 @@ from millstream.broker.share_group_state import ask_group
 from millstream.coordinator.group.share.requests import InitializedPartitions
 from millstream.coordinator.share.share_state import NO_COUNT, SharePartitionKey, ShareState
 from millstream.coordinator.share.state_batch import NO_START_OFFSET
-from millstream.errors import InvalidGroupId, KafkaError, UnknownTopicOrPartition
+from millstream.errors import KafkaError, UnknownTopicOrPartition
 from millstream.metadata.image import TopicImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_share_group_offsets import (
@@ -46,8 +46,6 @@ async def _describe(
 ) -> DescribeShareGroupOffsetsResponseGroup:
     answer = DescribeShareGroupOffsetsResponseGroup(group_id=group.group_id)
     try:
-        if not group.group_id:
-            raise InvalidGroupId
         topics = (
             await _all_topics(group.group_id, context) if group.topics is None else group.topics
         )

@@ -87,7 +87,7 @@ def _partition_data(
 ) -> PartitionData:
     data = PartitionData(partition_index=place.partition)
     if refused is not None:
-        data.error_code, data.error_message = refused.code, str(refused)
+        data.error_code, data.error_message = refused.code, refused.detail
         known = context.node.metadata.image.topic_by_id(place.topic_id)
         hint = leader_hint(refused, "" if known is None else known.name, place.partition, context)
         if hint is not None:

@@ -125,17 +125,13 @@ async def _open(
     acknowledgements: Acknowledgements,
     context: RequestContext,
 ) -> ShareSession:
-    share = context.node.share_groups
     try:
-        session, replaced = share.sessions.open(
+        return context.node.share_groups.sessions.open(
             key, context.connection_id, asked, has_acknowledgements=bool(acknowledgements)
         )
     except ShareSessionLimitReached:
         await asyncio.sleep(request.max_wait_ms / 1000)  # so that the client does not ask at once
         raise
-    if replaced is not None:
-        await share.release(replaced)
-    return session
 
 
 def _asked(
@@ -244,7 +240,7 @@ def _partition_data(
 ) -> PartitionData:
     data = PartitionData(partition_index=place.partition, records=b"")
     if isinstance(answer, KafkaError):
-        data.error_code, data.error_message = answer.code, str(answer)
+        data.error_code, data.error_message = answer.code, answer.detail
         known = context.node.metadata.image.topic_by_id(place.topic_id)
         hint = leader_hint(answer, "" if known is None else known.name, place.partition, context)
         if hint is not None:

@@ -1,12 +1,12 @@
 """ShareGroupDescribe: epochs, members and assignments of share groups (KIP-932).
 
-Version 1. Each group has its own error; one that does not exist is GROUP_ID_NOT_FOUND and Dead.
-Not supported: authorized operations (not asked of an authorizer yet: left out).
+Version 1. Each group has its own error; one that does not exist is GROUP_ID_NOT_FOUND.
 """
 
 from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
+from millstream.broker.handlers.describe_groups import GROUP_OPERATIONS
 from millstream.broker.request_context import RequestContext
 from millstream.broker.share_group_state import ask_group
 from millstream.errors import InvalidGroupId, KafkaError
@@ -24,9 +24,12 @@ async def handle(
     request: ShareGroupDescribeRequest, context: RequestContext
 ) -> ShareGroupDescribeResponse:
     context.node.share_groups.check_served()
-    return ShareGroupDescribeResponse(
-        groups=[await _describe(group_id, context) for group_id in request.group_ids]
-    )
+    groups = [await _describe(group_id, context) for group_id in request.group_ids]
+    if request.include_authorized_operations:
+        for group in groups:
+            if not group.error_code:
+                group.authorized_operations = GROUP_OPERATIONS
+    return ShareGroupDescribeResponse(groups=groups)
 
 
 async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
@@ -36,5 +39,5 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
         one = ShareGroupDescribeRequest(group_ids=[group_id])
         answer = await ask_group(group_id, one, ShareGroupDescribeResponse, context)
     except KafkaError as error:
-        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=str(error))
+        return DescribedGroup(group_id=group_id, error_code=error.code, error_message=error.detail)
     return answer.groups[0]

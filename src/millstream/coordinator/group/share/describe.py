@@ -18,7 +18,7 @@ from millstream.protocol.generated.share_group_describe import (
 
 
 def describe_group(groups: Groups, group_id: str, turn: Turn) -> DescribedGroup:
-    """A group that does not exist is an error, and Dead."""
+    """A group that does not exist is an error, and in no state."""
     try:
         group = existing_group(groups, group_id)
     except GroupIdNotFound as error:
@@ -26,7 +26,6 @@ def describe_group(groups: Groups, group_id: str, turn: Turn) -> DescribedGroup:
             error_code=error.code,
             error_message=str(error),
             group_id=group_id,
-            group_state="Dead",
         )
     return DescribedGroup(
         group_id=group_id,

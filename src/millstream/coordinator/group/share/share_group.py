@@ -19,7 +19,8 @@ from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import GroupIdNotFound, NonEmptyGroup, UnknownMemberId
 from millstream.model import Uuid
 
-FIRST_EPOCH: Final = 0
+FIRST_EPOCH: Final = 1
+"""Of a group that nothing has been written of yet, as in Kafka 4.2 and later."""
 
 
 class ShareGroup:
