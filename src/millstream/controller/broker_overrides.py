@@ -28,7 +28,6 @@ def check_broker_overrides(
     """
     _check_broker(resource.name, image)
     before = image.config(resource)
-    _check_eligible_leader_replicas(resource, before, after, image)
     changed = {name: value for name, value in after.items() if before.get(name) != value}
     modes = {name: _mode(name, settings) for name in changed}
     fixed = [name for name, mode in modes.items() if mode is UpdateMode.READ_ONLY]
@@ -39,6 +38,7 @@ def check_broker_overrides(
         raise InvalidRequest(
             f"Cannot update these configs at default cluster level, broker id must be specified: [{', '.join(single)}]"
         )
+    _check_eligible_leader_replicas(resource, before, after, image)
     try:
         for name, value in changed.items():
             if name in settings.broker_configs:

@@ -1,0 +1,64 @@
+"""How a node's log looks."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from millstream.cli.log_output import JsonFormat, PlainFormat, write_log
+from millstream.errors import ConfigError
+
+
+def event(message: str = "hello", *, error: BaseException | None = None) -> logging.LogRecord:
+    information = (type(error), error, None) if error else None
+    record = logging.LogRecord("millstream.x", logging.WARNING, "", 0, message, None, information)
+    record.created = 1_700_000_000.125
+    return record
+
+
+def test_plain_lines_have_time_level_node_and_component() -> None:
+    assert PlainFormat(3).format(event()) == (
+        "2023-11-14T22:13:20.125Z WARN [node 3] millstream.x: hello"
+    )
+
+
+def test_json_lines_have_the_same_fields() -> None:
+    assert json.loads(JsonFormat(3).format(event("a\nb"))) == {
+        "time": "2023-11-14T22:13:20.125Z",
+        "level": "WARN",
+        "node": 3,
+        "component": "millstream.x",
+        "message": "a\nb",
+    }
+    assert "\n" not in JsonFormat(3).format(event(error=ValueError("x")))
+    assert "ValueError: x" in PlainFormat(3).format(event(error=ValueError("x")))
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    root, named = logging.getLogger(), logging.getLogger("millstream.named")
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    named.setLevel(logging.NOTSET)
+
+
+@pytest.mark.usefixtures("restored")
+def test_levels_come_from_the_variables_of_kafkas_image() -> None:
+    environment = {
+        "KAFKA_LOG4J_ROOT_LOGLEVEL": "WARN",
+        "KAFKA_LOG4J_LOGGERS": "millstream.named=TRACE,",
+    }
+    write_log("plain", 1, environment)
+    assert logging.getLogger().level == logging.WARNING
+    assert logging.getLogger("millstream.named").level == 5
+
+
+@pytest.mark.usefixtures("restored")
+def test_a_level_that_does_not_exist_is_said() -> None:
+    with pytest.raises(ConfigError, match="there is no log level LOUD"):
+        write_log("json", 1, {"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"})
