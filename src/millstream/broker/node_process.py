@@ -129,7 +129,12 @@ class NodeProcess:
             )
             parts.dynamic_config.subscribe(self._use)
             await self._start(parts, advertised)
-            tasks.start(self._server.serve(Dispatcher(parts.node, HANDLERS)), "connections")
+            tasks.start(
+                self._server.serve(
+                    Dispatcher(parts.node, HANDLERS), parts.node.share_groups.connection_closed
+                ),
+                "connections",
+            )
             self.life.enter(BrokerState.RUNNING)
             announce(_report(self._config, directories, bound, advertised))
             await self._stop_requested.wait()

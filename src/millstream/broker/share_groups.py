@@ -22,6 +22,7 @@ from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
+from millstream.net.client_connection import ClientConnection
 
 _LOGGER = logging.getLogger(__name__)
 SHARE_VERSION: Final = "share.version"
@@ -44,6 +45,7 @@ class ShareGroups:
         self._metadata = metadata
         self._setting = setting
         self._tasks = tasks
+        self._is_closed = False
         self.settings = ShareGroupSettings(metadata, setting)
         self.sessions = ShareSessions(self._number("group.share.max.share.sessions"))
         self.state = ShareStateCoordination(
@@ -74,7 +76,8 @@ class ShareGroups:
         self.partitions.apply(image)
 
     def close(self) -> None:
-        """The node goes down."""
+        """The node goes down: members look for the next one, and locks end with it."""
+        self._is_closed = True
         self.state.close()
 
     def check_served(self) -> None:
@@ -84,10 +87,10 @@ class ShareGroups:
 
     # --- sessions that end
 
-    def connection_closed(self, connection_id: int) -> None:
+    def connection_closed(self, connection: ClientConnection) -> None:
         """The member does not answer any more: its records go to others now instead of when their locks run out."""
-        session = self.sessions.close_connection(connection_id)
-        if session is not None:
+        session = self.sessions.close_connection(connection.connection_id)
+        if session is not None and not self._is_closed:
             self._tasks.start(self.release(session), "share session that was left")
 
     async def close_session(self, key: SessionKey) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import errno
 import logging
 import socket
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from itertools import count
 from typing import Final
 
@@ -40,6 +40,7 @@ class SocketServer:
         """Shared: a read and the cutting of its frames happen in one call of one connection."""
         self.memory_is_short = False
         self._handler: RequestHandler | None = None
+        self._on_closed: Callable[[ClientConnection], None] = lambda _connection: None
         self._clock = clock
         self._listeners: list[tuple[str, socket.socket]] = []
         self._connections: set[Connection] = set()
@@ -78,9 +79,17 @@ class SocketServer:
         self._admission.change_limits(limits)
         self._accept_again()
 
-    async def serve(self, handler: RequestHandler) -> None:
-        """Accepts and answers until cancelled; then every connection is closed."""
+    async def serve(
+        self,
+        handler: RequestHandler,
+        on_closed: Callable[[ClientConnection], None] = lambda _connection: None,
+    ) -> None:
+        """Accepts and answers until cancelled; then every connection is closed.
+
+        `on_closed` is called when a connection is gone; it must not raise.
+        """
         self._handler = handler
+        self._on_closed = on_closed
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 for name, listening in self._listeners:
@@ -244,6 +253,7 @@ class SocketServer:
         self._admission.leave(connection.peer.client_host)
         self._accept_again()
         self._became_idle.set()
+        self._on_closed(connection.peer)
 
     # Deadlines
 
