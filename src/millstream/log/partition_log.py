@@ -25,6 +25,7 @@ from millstream.log.log_loader import load_log
 from millstream.log.log_reader import (
     FetchData,
     aborted_transactions,
+    offset_bound,
     read_batches,
     readable_bytes,
 )
@@ -182,10 +183,8 @@ class PartitionLog:
         if origin is AppendOrigin.CLIENT:
             duplicate = self.producers.find_duplicate(batches.headers)
             if duplicate is not None:
-                written_ms = duplicate.timestamp_ms if self._config.is_log_append_time else -1
-                return AppendInfo(
-                    duplicate.first_offset, duplicate.last_offset, written_ms, is_duplicate=True
-                )
+                first, last = duplicate.first_offset, duplicate.last_offset
+                return AppendInfo(first, last, duplicate.timestamp_ms, is_duplicate=True)
             self.producers.check_append(batches.headers)
         first_offset = offset = self._state.log_end_offset
         for header, view in zip(batches.headers, batches.views, strict=True):
@@ -332,6 +331,12 @@ class PartitionLog:
     def aborted_transactions(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
         """Aborted transactions with records in [first_offset, end_offset), for readers at read_committed."""
         return aborted_transactions(self._state, first_offset, end_offset)
+
+    def aborted_among(self, read: FetchData) -> list[AbortedTransaction]:
+        """Aborted transactions that may have records in what was read, and none that begin beyond it."""
+        if not read.records:
+            return []
+        return aborted_transactions(self._state, read.offset, offset_bound(self._state, read))
 
     # --- flush
 

@@ -18,8 +18,8 @@ from millstream.errors import (
     UnknownLeaderEpoch,
 )
 from millstream.log.append_check import AppendOrigin
-from millstream.log.file_range import FileRange
 from millstream.log.leader_epochs import UNKNOWN_EPOCH, EpochEnd
+from millstream.log.log_reader import FetchData
 from millstream.log.partition_log import AppendInfo, PartitionLog
 from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.metadata.image import NO_LEADER, PartitionImage
@@ -81,6 +81,11 @@ class Partition:
     def log_end_offset(self) -> int:
         return self.log.log_end_offset
 
+    @property
+    def min_insync_replicas(self) -> int:
+        """What acks=all asks for: never more than there are replicas (KIP-966)."""
+        return min(self.log.config.min_insync_replicas, len(self.replicas))
+
     # --- leadership
 
     def apply(self, image: PartitionImage) -> None:
@@ -121,7 +126,7 @@ class Partition:
         Raises NotLeaderOrFollower, NotEnoughReplicas and what `PartitionLog.append_as_leader` raises.
         """
         self.check_leader()
-        if acks == ACKS_ALL and len(self.isr) < self.log.config.min_insync_replicas:
+        if acks == ACKS_ALL and len(self.isr) < self.min_insync_replicas:
             raise NotEnoughReplicas(
                 f"{self.topic_partition} has {len(self.isr)} in-sync replicas, "
                 f"min.insync.replicas is {self.log.config.min_insync_replicas}"
@@ -164,20 +169,17 @@ class Partition:
         upper_bound = (
             self.last_stable_offset if position.is_read_committed else self._high_watermark
         )
-        records: FileRange | bytes = b""
+        data = FetchData(position.offset, b"")
         if diverging is None:
-            records = self.log.read(
+            data = self.log.read(
                 position.offset, position.bytes_max, upper_bound, min_one_batch=min_one_batch
-            ).records
-        aborted = None
-        if position.is_read_committed:
-            aborted = self.log.aborted_transactions(position.offset, upper_bound) if records else []
+            )
         return FetchRead(
-            records,
+            data.records,
             self._high_watermark,
             self.last_stable_offset,
             self.log.log_start_offset,
-            aborted,
+            self.log.aborted_among(data) if position.is_read_committed else None,
             diverging,
         )
 
@@ -205,11 +207,13 @@ class Partition:
 
     def latest_offset(self, *, is_read_committed: bool) -> TimestampedOffset:
         offset = self.last_stable_offset if is_read_committed else self._high_watermark
-        return TimestampedOffset(offset, -1, self.log.leader_epochs.latest_epoch)
+        return TimestampedOffset(offset, -1, self.leader_epoch)
 
     def earliest_offset(self) -> TimestampedOffset:
+        """A log that was never written to is all of the leader's own epoch."""
         start = self.log.log_start_offset
-        return TimestampedOffset(start, -1, self.log.leader_epochs.epoch_for(start))
+        epoch = self.log.leader_epochs.epoch_for(start)
+        return TimestampedOffset(start, -1, epoch if epoch != NO_EPOCH else self.leader_epoch)
 
     def offset_for_timestamp(
         self, timestamp_ms: int, *, is_read_committed: bool

@@ -99,10 +99,16 @@ def test_readers_with_another_leader_epoch_are_fenced(world):
 
 def test_min_insync_replicas_is_asked_for_by_acks_all_only():
     world = World(config=LogConfig(min_insync_replicas=2))
-    world.partition.apply(image())
+    world.partition.apply(image(replicas=(1, 2)))
     with pytest.raises(NotEnoughReplicas, match=r"1 in-sync replicas, min.insync.replicas is 2"):
         world.partition.append(batch(b"a"), NOW, acks=-1)
     assert world.partition.append(batch(b"a"), NOW, acks=1).last_offset == 0
+
+
+def test_min_insync_replicas_is_never_more_than_there_are_replicas():
+    world = World(config=LogConfig(min_insync_replicas=2))
+    world.partition.apply(image(replicas=(1,)))
+    assert world.partition.append(batch(b"a"), NOW, acks=-1).last_offset == 0
 
 
 def test_a_saved_high_watermark_stays_within_the_log():

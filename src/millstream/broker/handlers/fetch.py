@@ -6,8 +6,8 @@ max_bytes, except that the first batch of the first partition with data is sent 
 nothing at or after the last stable offset is sent, and aborted transactions are listed. Leader epochs (9+) fence readers with
 old metadata; the epoch of the last fetched record (12+) finds diverged logs. Sessions (KIP-227, 7+) remember what is asked for.
 Records of more than a few kilobytes are ranges of log files, sent without being read.
-Not supported: fetching as a replica (no followers yet: CLUSTER_AUTHORIZATION_FAILED), fetching from followers (rack id is
-ignored, as without a replica selector).
+Not supported: fetching as a replica (no partition has followers yet: NOT_LEADER_OR_FOLLOWER, as Kafka tells brokers that are no
+replica), fetching from followers (rack id is ignored, as without a replica selector).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from millstream.broker.fetch_sessions import Answer, FetchContext, FetchKey
 from millstream.broker.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.request_context import RequestContext
 from millstream.errors import (
-    ClusterAuthorizationFailed,
     InconsistentTopicId,
     KafkaError,
+    NotLeaderOrFollower,
     UnknownTopicId,
+    UnknownTopicOrPartition,
 )
 from millstream.model import ZERO_UUID, TopicPartition
 from millstream.protocol.api import ApiKey
@@ -38,20 +39,22 @@ from millstream.protocol.generated.fetch import (
     NodeEndpoint,
     PartitionData,
 )
-from millstream.replication.fetch_position import FetchPosition, FetchRead
+from millstream.replication.fetch_position import NO_EPOCH, FetchPosition, FetchRead
 from millstream.replication.partition import Partition
 
 API = ApiSpec(ApiKey.FETCH, versions=range(4, 19))
 
 _READ_COMMITTED: Final = 1
-_LEADER_HINT_VERSION: Final = 12
-_ENDPOINTS_VERSION: Final = 16
+_LEADER_HINT_VERSION: Final = 16
+_NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
+"""Told by Kafka before it looks at logs, where no list of aborted transactions is empty instead of null."""
 
 
 class _Limits(NamedTuple):
     min_bytes: int
     max_bytes: int
     is_read_committed: bool
+    is_replica: bool = False
 
 
 class _ReadAll(NamedTuple):
@@ -64,13 +67,14 @@ class _ReadAll(NamedTuple):
 def handle(
     request: FetchRequest, context: RequestContext
 ) -> FetchResponse | Awaitable[FetchResponse]:
-    if request.replica_id >= 0 or request.replica_state.replica_id >= 0:
-        raise ClusterAuthorizationFailed("fetching as a replica is for brokers of this cluster")
     session = context.node.fetch_sessions.begin(request, context.version, context.now)
     asked = session.partitions()
     max_bytes = min(request.max_bytes, context.node.config.fetch_max_bytes)
     limits = _Limits(
-        min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
+        min(request.min_bytes, max_bytes),
+        max_bytes,
+        request.isolation_level == _READ_COMMITTED,
+        is_replica=request.replica_id >= 0 or request.replica_state.replica_id >= 0,
     )
     read = _read_all(asked, limits, context)
     if (
@@ -104,7 +108,10 @@ def _read_all(
     for key, partition in asked:
         remaining = max(0, limits.max_bytes - size_bytes)
         try:
-            read = _find_partition(key, context).read(
+            found = _find_partition(key, context)
+            if limits.is_replica:
+                raise NotLeaderOrFollower("the broker that fetches is no replica of the partition")
+            read = found.read(
                 _position(partition, limits, remaining), min_one_batch=size_bytes == 0
             )
         except KafkaError as error:
@@ -134,7 +141,7 @@ def _position(asked: FetchPartition, limits: _Limits, remaining_bytes: int) -> F
         asked.fetch_offset,
         max(0, min(asked.partition_max_bytes, remaining_bytes)),
         limits.is_read_committed,
-        asked.current_leader_epoch,
+        max(NO_EPOCH, asked.current_leader_epoch),
         asked.last_fetched_epoch,
     )
 
@@ -163,7 +170,7 @@ def _refused(key: FetchKey, error: KafkaError, context: RequestContext) -> Parti
         partition_index=key.partition,
         error_code=error.code,
         high_watermark=-1,
-        aborted_transactions=None,
+        aborted_transactions=[] if isinstance(error, _NOT_HOSTED) else None,
         records=b"",
     )
     if context.version >= _LEADER_HINT_VERSION:
@@ -231,7 +238,7 @@ def _response(read: _ReadAll, session: FetchContext, context: RequestContext) ->
             topic = topics[key[:2]] = FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id)
         topic.partitions.append(data)
     response = FetchResponse(session_id=session_id, responses=list(topics.values()))
-    if read.must_answer and context.version >= _ENDPOINTS_VERSION:
+    if read.must_answer and context.version >= _LEADER_HINT_VERSION:
         leaders = [
             data.current_leader.leader_id
             for _, data in chosen

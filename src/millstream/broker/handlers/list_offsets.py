@@ -4,14 +4,13 @@ Versions 1-11. Special timestamps: -1 latest (last stable offset at read_committ
 -4 earliest local (8+), -5 latest tiered (9+), -6 earliest pending upload (11+); asked for in an older version they are
 answered with UNSUPPORTED_VERSION, and so are lower numbers. A timestamp gives the first committed record that is not older, exactly; none
 gives offset -1. Answered by the leader only; a leader epoch (4+) fences clients with old metadata. A partition named twice
-is INVALID_REQUEST. The time limit of version 10 is not needed: nothing here waits.
+is answered once, with INVALID_REQUEST. The time limit of version 10 is not needed: nothing here waits.
 Not supported: tiered positions (-5, -6) answer -1, as a broker without remote storage does. A replica id is not looked at:
 everybody is answered as a consumer.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
@@ -24,7 +23,6 @@ from millstream.protocol.generated.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
-    ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
 from millstream.replication.partition import Partition
@@ -49,34 +47,31 @@ _NOTHING_FOUND: Final = TimestampedOffset(-1, -1, -1)
 
 
 def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
-    asked = Counter(
-        (topic.name, p.partition_index) for topic in request.topics for p in topic.partitions
-    )
-    repeated = {key for key, count in asked.items() if count > 1}
+    answered: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    for topic in request.topics:
+        partitions = answered.setdefault(topic.name, {})
+        for asked in topic.partitions:
+            index = asked.partition_index
+            partitions[index] = (
+                ListOffsetsPartitionResponse(index, InvalidRequest.code)
+                if index in partitions
+                else _answer(topic.name, asked, request, context)
+            )
     return ListOffsetsResponse(
         topics=[
-            ListOffsetsTopicResponse(
-                name=topic.name,
-                partitions=[
-                    _answer(topic, partition, request, repeated, context)
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in request.topics
+            ListOffsetsTopicResponse(name=name, partitions=list(partitions.values()))
+            for name, partitions in answered.items()
         ]
     )
 
 
 def _answer(
-    topic: ListOffsetsTopic,
+    topic: str,
     asked: ListOffsetsPartition,
     request: ListOffsetsRequest,
-    repeated: set[tuple[str, int]],
     context: RequestContext,
 ) -> ListOffsetsPartitionResponse:
     try:
-        if (topic.name, asked.partition_index) in repeated:
-            raise InvalidRequest(f"{topic.name}-{asked.partition_index} is asked for twice")
         if (
             context.version < _SINCE_VERSION.get(asked.timestamp, 0)
             or asked.timestamp < EARLIEST_PENDING_UPLOAD
@@ -84,7 +79,7 @@ def _answer(
             raise UnsupportedVersion(
                 f"timestamp {asked.timestamp} has no meaning in version {context.version} of ListOffsets"
             )
-        partition = context.node.partitions.get(topic.name, asked.partition_index)
+        partition = context.node.partitions.get(topic, asked.partition_index)
         partition.check_leader(asked.current_leader_epoch)
         found = _find(
             partition, asked.timestamp, is_read_committed=request.isolation_level == _READ_COMMITTED

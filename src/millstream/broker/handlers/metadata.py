@@ -124,7 +124,8 @@ def _topics(
     if request.topics is None or (version == 0 and not request.topics):
         return [_described(topic, image, reachable, version) for topic in image.topics]
     asked = {(topic.name, topic.topic_id): topic for topic in request.topics}
-    return [_asked(topic, image, reachable, version) for topic in asked.values()]
+    found = [_asked(topic, image, reachable, version) for topic in asked.values()]
+    return list({(topic.name, topic.topic_id): topic for topic in found}.values())
 
 
 def _asked(

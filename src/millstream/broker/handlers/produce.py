@@ -6,7 +6,7 @@ refuses it the connection is closed, as by Kafka: nothing else could tell the pr
 when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to remember them:
 `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and whatever the
 replicas; `never`: not at all).
-One batch per partition. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
+One batch per partition; of several for the same one the last is taken. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
 Errors per partition; from version 8 on with a message and the records at fault, from 10 on with the current leader.
 The first batch of a transaction in a partition waits for the transaction coordinator: from version 12 on it adds the partition
 (KIP-890), before that it is asked whether the producer has. What the same producer sends behind it waits as well. A
@@ -50,7 +50,7 @@ from millstream.errors import (
 )
 from millstream.log.append_check import RefusedRecords, RefusedTimestamps
 from millstream.metadata.topic_names import is_internal
-from millstream.model import TopicPartition, uuid_text
+from millstream.model import TopicPartition, Uuid, uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.produce import (
     BatchIndexAndErrorMessage,
@@ -144,9 +144,25 @@ def _append_in_turn(
 
 
 def _append(appending: _Appending) -> ProduceResponse:
-    return ProduceResponse(
-        responses=[_produce_topic(topic, appending) for topic in appending.request.topic_data]
-    )
+    topics = appending.request.topic_data
+    if len(topics) != 1 or len(topics[0].partition_data) != 1:
+        topics = _without_repetition(topics)
+    return ProduceResponse(responses=[_produce_topic(topic, appending) for topic in topics])
+
+
+def _without_repetition(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
+    """A partition that is named twice gets the last of its batches, as in Kafka; topics without partitions are left out."""
+    named: dict[tuple[str, Uuid], TopicProduceData] = {}
+    partitions: dict[tuple[str, Uuid], dict[int, PartitionProduceData]] = {}
+    for topic in topics:
+        key = (topic.name, topic.topic_id)
+        named.setdefault(key, topic)
+        partitions.setdefault(key, {}).update({data.index: data for data in topic.partition_data})
+    return [
+        TopicProduceData(topic.name, topic.topic_id, list(partitions[key].values()))
+        for key, topic in named.items()
+        if partitions[key]
+    ]
 
 
 def _answer(
@@ -345,5 +361,5 @@ async def _until_committed(
         raise RequestTimedOut(
             f"the in-sync replicas did not have the records within {timeout_ms} ms"
         )
-    if len(partition.isr) < partition.log.config.min_insync_replicas:
+    if len(partition.isr) < partition.min_insync_replicas:
         raise NotEnoughReplicasAfterAppend

@@ -6,9 +6,9 @@ import pytest
 
 from millstream.broker.handlers import fetch
 from millstream.errors import (
-    ClusterAuthorizationFailed,
     FencedLeaderEpoch,
     InconsistentTopicId,
+    NotLeaderOrFollower,
     OffsetOutOfRange,
     UnknownTopicId,
     UnknownTopicOrPartition,
@@ -152,9 +152,22 @@ async def test_offsets_that_cannot_be_are_out_of_range(plane, offset):
 async def test_readers_with_an_old_leader_epoch_are_fenced_and_told_the_leader(plane):
     asked = request((0, 0))
     asked.topics[0].partitions[0].current_leader_epoch = 2
-    (told,) = answered(plane, asked)
+    asked.topics[0].topic_id = TOPIC_ID
+    (told,) = answered(plane, asked, version=16)
     assert told.error_code == FencedLeaderEpoch.code
     assert (told.current_leader.leader_id, told.current_leader.leader_epoch) == (1, 3)
+
+
+async def test_a_leader_epoch_below_zero_is_none(plane):
+    asked = request((0, 0))
+    asked.topics[0].partitions[0].current_leader_epoch = -5
+    (told,) = answered(plane, asked)
+    assert told.error_code == 0
+
+
+async def test_who_asks_for_what_is_not_hosted_gets_no_aborted_transactions_rather_than_null(plane):
+    (told,) = answered(plane, request((7, 0)))
+    assert (told.error_code, told.aborted_transactions) == (UnknownTopicOrPartition.code, [])
 
 
 async def test_version_13_names_topics_by_id(plane):
@@ -187,9 +200,9 @@ async def test_read_committed_lists_aborted_transactions(plane):
     assert told.aborted_transactions == []
 
 
-async def test_replicas_are_not_served(plane):
-    with pytest.raises(ClusterAuthorizationFailed):
-        fetch.handle(request((0, 0), replica_id=2), plane.context(12))
+async def test_a_broker_that_is_no_replica_is_not_served(plane):
+    (told,) = answered(plane, request((0, 0), replica_id=2))
+    assert (told.error_code, told.records) == (NotLeaderOrFollower.code, b"")
 
 
 async def test_a_session_answers_only_what_changed(plane):

@@ -100,9 +100,14 @@ async def test_leader_epochs_are_checked(plane):
     assert [p.error_code for p in told] == [FencedLeaderEpoch.code, UnknownLeaderEpoch.code]
 
 
-async def test_a_partition_asked_for_twice_is_invalid(plane):
+async def test_a_partition_asked_for_twice_is_invalid_and_answered_once(plane):
     told = ask(plane, at(-1), at(-2), at(-1, partition=1))
-    assert [p.error_code for p in told] == [InvalidRequest.code, InvalidRequest.code, 0]
+    assert [(p.partition_index, p.error_code) for p in told] == [(0, InvalidRequest.code), (1, 0)]
+
+
+async def test_an_empty_log_is_of_the_leaders_epoch(plane):
+    told = ask(plane, at(-1), at(-2, partition=1))
+    assert [(p.offset, p.leader_epoch) for p in told] == [(0, 3), (0, 3)]
 
 
 async def test_an_unknown_partition_says_so(plane):

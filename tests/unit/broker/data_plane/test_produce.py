@@ -258,3 +258,11 @@ async def test_a_stale_leader_tells_who_leads_now(plane):
     (told,) = await answer(plane, request((0, plane.batch(b"a"))), version=10)
     assert told.error_code == NotLeaderOrFollower.code
     assert (told.current_leader.leader_id, told.current_leader.leader_epoch) == (1, 3)
+
+
+async def test_of_two_batches_for_one_partition_the_last_is_taken(plane):
+    told = await answer(
+        plane, request((0, plane.batch(b"a")), (1, plane.batch(b"b")), (0, plane.batch(b"c", b"d")))
+    )
+    assert [(p.index, p.error_code, p.base_offset) for p in told] == [(0, 0, 0), (1, 0, 0)]
+    assert [plane.hosted["t", i].log_end_offset for i in (0, 1)] == [2, 1]
