@@ -45,7 +45,7 @@ class ControllerRunner:
         random: Random,
         timeout_ms: int,
     ) -> None:
-        """`timeout_ms`: how long a request may wait for its records to be committed."""
+        """`image`: what a snapshot holds, or nothing. `timeout_ms`: how long a request may wait for its records' commit."""
         self._settings = settings
         self._loader = MetadataLoader(image)
         self._clock = clock
@@ -54,9 +54,9 @@ class ControllerRunner:
         self._driver: MetadataDriver | None = None
         self._controller: Controller | None = None
         self._leads_epoch: LeaderEpoch | None = None
-        self._end_offset = 0
+        self._end_offset = image.offset + 1
         """One past the last record this node knows of, committed or not."""
-        self._committed_offset = 0
+        self._committed_offset = self._end_offset
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._subscribers: list[Callable[[PublishedImage], None]] = []
 

@@ -60,7 +60,7 @@ class MetadataDriver:
         self._listener = listener
         self._pool = pool
         self._clock = clock
-        self._applied = 0
+        self._applied = int(log.high_watermark())
         self._deadline_ms = 0
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()

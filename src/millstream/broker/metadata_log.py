@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from millstream.errors import KafkaStorageError
 from millstream.log.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.loader import MetadataBatch
@@ -45,6 +46,7 @@ class MetadataLog:
     def __init__(self, log: PartitionLog, file_system: FileSystem) -> None:
         self.log = log
         self._file_system = file_system
+        self._snapshot_end = Offset(0)
         self._quorum_state_path = f"{log.directory}/{_QUORUM_STATE_FILE}"
 
     @classmethod
@@ -70,8 +72,23 @@ class MetadataLog:
         return LogPosition(Offset(found.end_offset), LeaderEpoch(found.epoch))
 
     def high_watermark(self) -> Offset:
-        """Nothing is known to be committed until a leader of this epoch says so."""
-        return Offset(0)
+        """What the newest snapshot holds was committed; of the rest nothing is known until a leader of this epoch says so."""
+        return self._snapshot_end
+
+    def start_at(self, snapshot_end: Offset) -> None:
+        """A snapshot holds everything below `snapshot_end`. Raises KafkaStorageError when the log does not reach there."""
+        log = self.log
+        if not log.log_start_offset <= snapshot_end <= log.log_end_offset:
+            raise KafkaStorageError(
+                f"{log.directory} has a snapshot up to offset {snapshot_end}, and its log holds {log.log_start_offset} to "
+                f"{log.log_end_offset}: one of them is from another time. Restore both from the same copy"
+            )
+        self._snapshot_end = snapshot_end
+
+    def bytes_since(self, offset: Offset) -> int:
+        """How much of the log stands at `offset` and after it."""
+        end_offset = self.log.log_end_offset
+        return self.log.readable_bytes(offset, end_offset) if offset < end_offset else 0
 
     # Election state
 

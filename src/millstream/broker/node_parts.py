@@ -31,8 +31,7 @@ from millstream.broker.internal_topics import SHARE_GROUP_STATE, ensure_internal
 from millstream.broker.listeners import Listener
 from millstream.broker.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.log_flusher import GroupCommitFlusher
-from millstream.broker.metadata_driver import MetadataDriver
-from millstream.broker.metadata_log import MetadataLog
+from millstream.broker.metadata_quorum import MetadataQuorum
 from millstream.broker.node import Node, NodeIdentity
 from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.producer_ids import ProducerIds
@@ -41,6 +40,7 @@ from millstream.broker.registry import HANDLERS
 from millstream.broker.replica_moves import ReplicaMoves
 from millstream.broker.share_groups import ShareGroups
 from millstream.broker.streams_internal_topics import StreamsInternalTopics
+from millstream.broker.token_requests import remove_expired_tokens
 from millstream.broker.transaction_claims import OrderedAppends
 from millstream.broker.transaction_completion import TransactionCompletion
 from millstream.broker.transaction_coordination import (
@@ -61,11 +61,7 @@ from millstream.metadata.config_resource import ConfigResourceType
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import PublishedImage
-from millstream.metadata.topic_config import LogConfig
 from millstream.model import BrokerId
-from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
-from millstream.raft.replica import RaftReplica
-from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.records.compression import Codec
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
@@ -99,8 +95,10 @@ class NodeParts:
             directory_id=directories.metadata.meta.directory_id,
             incarnation_id=random_uuid(environment.random),
         )
-        self._controller = self._new_controller()
-        self._driver = self._new_driver()
+        quorum = MetadataQuorum(config, directories.metadata, environment, pool=pool, clock=clock)
+        self._controller = self._new_controller(quorum.image)
+        self._driver = quorum.driver(self._controller)
+        self._snapshots = quorum.snapshots()
         self._controller.attach(self._driver)
         self._session = BrokerSession(self._controller, self._identity, config, clock)
         self._purgatory = Purgatory(clock)
@@ -137,7 +135,9 @@ class NodeParts:
         self.node.client_telemetry.follow(self._controller.image)
         self._partitions.load(self._controller.image)
         self._controller.subscribe(self._apply)
+        self._controller.subscribe(self._snapshots.note)
         self._tasks.start(self._driver.run(), "metadata log")
+        self._tasks.start(self._snapshots.run(), "metadata snapshots")
         self._tasks.start(self._purgatory.run(), "purgatory")
         await self._session.register(
             advertised,
@@ -147,6 +147,10 @@ class NodeParts:
         self.node.producer_ids.registered(self._session.broker_epoch)
         self._tasks.start(self._session.keep_alive(), "broker heartbeats")
         self._tasks.start(self._session.fence_expired(), "broker sessions")
+        if self._config.delegation_token_secret_key is not None:
+            interval_ms = self._config.delegation_token_expiry_check_interval_ms
+            expiry = remove_expired_tokens(self._controller, interval_ms)
+            self._tasks.start(expiry, "expired delegation tokens")
         self._tasks.start(self._assignments.run(), "directories of replicas")
         self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)
@@ -209,7 +213,7 @@ class NodeParts:
         self.node.config = config
         self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
 
-    def _new_controller(self) -> ControllerRunner:
+    def _new_controller(self, image: MetadataImage) -> ControllerRunner:
         config = self._config
         settings = ControllerSettings(
             cluster_id=self._identity.cluster_id,
@@ -230,35 +234,9 @@ class NodeParts:
             other_update_mode=stranger_update_mode,
             check_broker_change=check_broker_change,
         )
-        image = MetadataImage(cluster_id=self._identity.cluster_id)
         return ControllerRunner(
             settings, image, self._clock, self._environment.random, config.request_timeout_ms
         )
-
-    def _new_driver(self) -> MetadataDriver:
-        """The quorum has one voter: this node."""
-        config, now = self._config, self._clock.now()
-        log_config = LogConfig(
-            segment_bytes=config.metadata_log_segment_bytes,
-            segment_ms=config.metadata_log_segment_ms,
-            retention_ms=-1,
-        )
-        log = MetadataLog.open(
-            self._directories.metadata, self._environment.file_system, log_config, now
-        )
-        local = ReplicaKey(self._identity.node_id, self._identity.directory_id)
-        replica = RaftReplica(
-            RaftIdentity(local, VoterSet([Voter(local)])),
-            RaftTimeouts(
-                election_timeout_ms=config.controller_quorum_election_timeout_ms,
-                fetch_timeout_ms=config.controller_quorum_fetch_timeout_ms,
-            ),
-            self._environment.random,
-            log,
-            log.read_election_state(),
-            now=now,
-        )
-        return MetadataDriver(replica, log, self._controller, self._pool, self._clock)
 
     def _new_node(self) -> Node:
         config = self._config

@@ -1,13 +1,17 @@
-"""Who may ask for delegation tokens at all: a client that has proved who it is, and not by a token."""
+"""Delegation tokens at the edge: who may ask for them at all, and their removal once they have expired."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
-from millstream.errors import DelegationTokenRequestNotAllowed
+from millstream.controller.controller import Controller
+from millstream.errors import DelegationTokenRequestNotAllowed, RetriableError
 from millstream.net.client_connection import ANONYMOUS
 
 if TYPE_CHECKING:
+    from millstream.broker.node import ControllerClient
     from millstream.broker.request_context import RequestContext
 
 
@@ -15,3 +19,11 @@ def check_may_ask_for_tokens(context: RequestContext) -> None:
     """Raises DelegationTokenRequestNotAllowed. A plaintext listener lets nobody prove anything."""
     if context.connection.principal == ANONYMOUS:
         raise DelegationTokenRequestNotAllowed
+
+
+async def remove_expired_tokens(controller: ControllerClient, interval_ms: int) -> None:
+    """Until cancelled: tokens that nobody can use any more leave the metadata log."""
+    while True:
+        await asyncio.sleep(interval_ms / 1000)
+        with contextlib.suppress(RetriableError):  # the next time is soon enough
+            await controller.submit(Controller.handle_expired_delegation_tokens, None)
