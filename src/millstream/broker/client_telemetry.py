@@ -113,6 +113,7 @@ class _Instance:
     wanted: Wanted
     version: int
     """Of the subscriptions, when `wanted` was made of them."""
+    seen_ms: int
     last_get_ms: int = _NEVER
     last_push_ms: int = _NEVER
     terminating: bool = False
@@ -214,8 +215,9 @@ class ClientTelemetry:
         """The one that is known, unless subscriptions have changed since it was made."""
         known = self._instances.get(instance_id)
         if known is None or known.version < self._version:
-            known = _Instance(self._wanted(instance_id, client), self._version)
+            known = _Instance(self._wanted(instance_id, client), self._version, now_ms)
             self._instances[instance_id] = known
+        known.seen_ms = now_ms
         self._instances.move_to_end(instance_id)
         self._forget(now_ms)
         return known
@@ -223,12 +225,10 @@ class ClientTelemetry:
     def _forget(self, now_ms: int) -> None:
         """Clients long silent, and the longest silent where there are too many."""
         for instance_id, oldest in list(islice(self._instances.items(), _FORGOTTEN_AT_ONCE)):
-            silent_ms = now_ms - max(oldest.last_get_ms, oldest.last_push_ms)
             limit_ms = max(
                 _FORGOTTEN_AFTER_MS, oldest.wanted.interval_ms * _FORGOTTEN_AFTER_INTERVALS
             )
-            newest = len(self._instances) == 1
-            if not newest and (silent_ms > limit_ms or len(self._instances) > CLIENTS_MAX):
+            if now_ms - oldest.seen_ms > limit_ms or len(self._instances) > CLIENTS_MAX:
                 del self._instances[instance_id]
 
     def _wanted(self, instance_id: Uuid, client: TelemetryClient) -> Wanted:

@@ -186,6 +186,14 @@ def test_the_last_push_may_come_early_and_nothing_may_follow_it() -> None:
     assert refusal(asked, push_of(wanted), 5_000) is InvalidRequest
 
 
+def test_clients_do_not_make_each_other_forgotten() -> None:
+    asked = telemetry(all=EVERYTHING)
+    ids = [asked.subscribe(ZERO_UUID, CLIENT, number).instance_id for number in range(5)]
+    for instance_id in ids:
+        with pytest.raises(ThrottlingQuotaExceeded):
+            asked.subscribe(instance_id, CLIENT, 900)
+
+
 def test_clients_long_silent_are_forgotten() -> None:
     asked = telemetry(all=EVERYTHING)
     wanted = asked.subscribe(ZERO_UUID, CLIENT, 0)
