@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
 from millstream.broker.node import Node
@@ -18,11 +18,14 @@ from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
+    InvalidProducerEpoch,
     InvalidProducerIdMapping,
+    InvalidTxnState,
     KafkaError,
     NotCoordinator,
     NotEnoughReplicas,
     TransactionalIdAuthorizationFailed,
+    error_for,
 )
 from millstream.model import TopicPartition
 from millstream.protocol.generated.produce import ProduceRequest, TopicProduceData
@@ -97,56 +100,63 @@ class TransactionalProduce:
         claim = TransactionClaim(request.transactional_id, producer_id, producer_epoch, kind)
         return cls(claim, tuple(partition for partition, _ in batches))
 
-    def beginnings(self, node: Node) -> dict[TopicPartition, int]:
-        """The partitions in which this is the first batch of the transaction, with their last marker offset."""
+    def verdict_of_logs(self, node: Node) -> Verdict:
+        """What the logs know: whose epoch has passed, and where this is the first batch of the transaction."""
         claim = self.claim
         if (
             claim.kind is not ClaimKind.ADDS
             and not node.config.transaction_partition_verification_enable
         ):
-            return {}
-        begins = {}
+            return NOTHING_TO_VERIFY
+        refused: dict[TopicPartition, KafkaError] = {}
+        begins: dict[TopicPartition, int] = {}
         for topic_partition in self.partitions:
             try:
                 partition = node.partitions.get(*topic_partition)
                 partition.check_leader()
                 producers = partition.log.producers
                 producers.check_epoch(claim.producer_id, claim.producer_epoch)
+            except InvalidProducerEpoch as error:
+                refused[topic_partition] = _told(error, claim)
             except KafkaError:
                 continue  # it is refused when it is to be appended
-            if not producers.has_open_transaction(claim.producer_id, claim.producer_epoch):
-                begins[topic_partition] = producers.last_marker_offset(claim.producer_id)
-        return begins
+            else:
+                if not producers.has_open_transaction(claim.producer_id, claim.producer_epoch):
+                    begins[topic_partition] = producers.last_marker_offset(claim.producer_id)
+        return Verdict(refused, begins, sequence_from_0=claim.kind is ClaimKind.ADDS)
 
 
 async def verdict_of_coordinator(produce: TransactionalProduce, node: Node) -> Verdict:
-    """Adds or verifies. A transaction that is just being completed is waited for a moment."""
+    """Adds or verifies where a transaction begins. One that is just being completed is waited for a moment."""
     claim, config = produce.claim, node.config
-    begins = produce.beginnings(node)
-    if not begins:
-        return NOTHING_TO_VERIFY
+    verdict = produce.verdict_of_logs(node)
+    if not verdict.begins:
+        return verdict
     remaining_ms = config.add_partitions_to_txn_retry_backoff_max_ms
     while True:
-        errors = await claim_partitions(node.transaction_coordinator, claim, begins.keys())
+        errors = await claim_partitions(node.transaction_coordinator, claim, verdict.begins.keys())
         is_early = any(isinstance(error, ConcurrentTransactions) for error in errors.values())
         if not is_early or claim.kind is not ClaimKind.ADDS or remaining_ms <= 0:
             break
         await asyncio.sleep(config.add_partitions_to_txn_retry_backoff_ms / 1000)
         remaining_ms -= config.add_partitions_to_txn_retry_backoff_ms
-    refused = {partition: _told(error, claim) for partition, error in errors.items()}
-    return Verdict(refused, begins, sequence_from_0=claim.kind is ClaimKind.ADDS)
+    told = {partition: _told(error, claim) for partition, error in errors.items()}
+    return replace(verdict, refused={**verdict.refused, **told})
 
 
 def _told(error: KafkaError, claim: TransactionClaim) -> KafkaError:
-    """Old producers know no errors of coordinators in a Produce response: what passes by itself looks like a slow replica."""
-    passes = isinstance(error, _NOT_VERIFIED) or (
-        isinstance(error, ConcurrentTransactions) and claim.kind is not ClaimKind.ADDS
-    )
-    if passes:
+    """As Kafka words it: with a reason where the code alone would mislead.
+
+    Old producers know no errors of coordinators in a Produce response: what passes by itself looks like a slow replica.
+    """
+    if isinstance(error, InvalidTxnState):
+        return InvalidTxnState("the partition was not added to the transaction")
+    is_concurrent = isinstance(error, ConcurrentTransactions)
+    if isinstance(error, _NOT_VERIFIED) or (is_concurrent and claim.kind is not ClaimKind.ADDS):
         return NotEnoughReplicas(
             f"unable to verify that the partition has been added to the transaction: {error}"
         )
-    return error
+    return error if is_concurrent else error_for(error.code)
 
 
 def _kind(version: int) -> ClaimKind:

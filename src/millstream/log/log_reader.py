@@ -18,6 +18,10 @@ class FetchData(NamedTuple):
 
     offset: int
     records: FileRange | bytes
+    segment: Segment | None = None
+    """Where the records lie; None when there are none."""
+    end_position: int = 0
+    """In the segment, one past the last byte of the records."""
 
     @property
     def size_bytes(self) -> int:
@@ -42,8 +46,10 @@ def read_batches(
         if length <= 0:
             return FetchData(offset, b"")
         if length <= INLINE_READ_BYTES_MAX:
-            return FetchData(offset, segment.file.read_at(start, length))
-        return FetchData(offset, FileRange(segment.file, start, length))
+            inline = segment.file.read_at(start, length)
+            return FetchData(offset, inline, segment, start + length)
+        file_range = FileRange(segment.file, start, length)
+        return FetchData(offset, file_range, segment, start + length)
     return FetchData(offset, b"")
 
 
@@ -62,11 +68,23 @@ def aborted_transactions(
     state: LogState, first_offset: int, end_offset: int
 ) -> list[AbortedTransaction]:
     """Aborted transactions with records in [first_offset, end_offset)."""
-    return [
-        aborted
-        for segment in state.segments.from_offset(first_offset)
-        for aborted in segment.transaction_index.overlapping(first_offset, end_offset)
-    ]
+    found: list[AbortedTransaction] = []
+    for segment in state.segments.from_offset(first_offset):
+        for aborted in segment.transaction_index.entries():
+            if aborted.last_offset >= first_offset and aborted.first_offset < end_offset:
+                found.append(aborted)
+            if aborted.last_stable_offset >= end_offset:
+                return found  # what was aborted later began later than that
+    return found
+
+
+def offset_bound(state: LogState, read: FetchData) -> int:
+    """An offset that no batch of `read` reaches: exact enough to choose aborted transactions, without reading anything."""
+    assert read.segment is not None, "nothing was read, so nothing bounds it"
+    indexed = read.segment.offset_index.first_at_or_after(read.end_position)
+    if indexed is not None:
+        return read.segment.base_offset + indexed.relative_offset
+    return state.segments.end_offset(read.segment, state.log_end_offset)
 
 
 def _limit(state: LogState, segment: Segment, upper_bound: int) -> int:

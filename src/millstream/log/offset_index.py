@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from typing import NamedTuple, final
 
@@ -63,6 +63,12 @@ class OffsetIndex:
         """The last entry whose batch starts at or below `position`; (0, 0) when there is none."""
         self._loaded_offsets()
         return self._entry(bisect_right(self._positions, position) - 1)
+
+    def first_at_or_after(self, position: int) -> OffsetPosition | None:
+        """The first entry whose batch starts at or after `position`."""
+        self._loaded_offsets()
+        slot = bisect_left(self._positions, position)
+        return self._entry(slot) if slot < len(self._positions) else None
 
     def last_entry(self) -> OffsetPosition:
         return self._entry(len(self._loaded_offsets()) - 1)

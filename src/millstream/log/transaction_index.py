@@ -59,14 +59,6 @@ class TransactionIndex:
     def moved_to(self, path: str) -> None:
         self._path = path
 
-    def overlapping(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """Aborted transactions with records in [first_offset, end_offset)."""
-        return [
-            t
-            for t in self.entries()
-            if t.last_offset >= first_offset and t.first_offset < end_offset
-        ]
-
     def entries(self) -> list[AbortedTransaction]:
         """Raises DamagedFile: without its entries aborted records would be shown."""
         if self._entries is None:

@@ -152,3 +152,18 @@ def test_open_transactions_and_fences_survive_a_crash(world):
     assert reopened.producers.has_open_transaction(PRODUCER, 1)
     with pytest.raises(InvalidProducerEpoch):
         end(world, reopened, epoch=1)
+
+
+def test_aborted_transactions_beyond_what_was_read_are_not_listed(world):
+    """Kafka's bound: the index entry behind the records, else the end of their segment."""
+    log = world.open()
+    write(world, log, 0)
+    log.roll(world.now)
+    end(world, log, epoch=1, is_commit=False)
+    write(world, log, 0, epoch=1)
+    end(world, log, epoch=2, is_commit=False)
+    first = log.read(0, 1 << 20, upper_bound=4)
+    assert [t.first_offset for t in log.aborted_among(first)] == [0]
+    second = log.read(1, 1 << 20, upper_bound=4)
+    assert [t.first_offset for t in log.aborted_among(second)] == [0, 2]
+    assert log.aborted_among(log.read(4, 1 << 20, upper_bound=4)) == []

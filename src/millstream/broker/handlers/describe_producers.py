@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
-from millstream.errors import KafkaError
+from millstream.errors import InvalidTopic, KafkaError
 from millstream.metadata.topic_names import check_topic_name
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_producers import (
@@ -36,10 +36,13 @@ def handle(request: DescribeProducersRequest, context: RequestContext) -> Descri
 def _describe(topic: str, number: int, context: RequestContext) -> PartitionResponse:
     try:
         check_topic_name(topic)
+    except InvalidTopic as error:
+        return PartitionResponse(number, error.code, str(error))
+    try:
         partition = context.node.partitions.get(topic, number)
         partition.check_leader()
     except KafkaError as error:
-        return PartitionResponse(number, error.code, str(error))
+        return PartitionResponse(number, error.code)
     return PartitionResponse(
         partition_index=number,
         active_producers=[

@@ -114,13 +114,13 @@ class _Appending:
 def handle(
     request: ProduceRequest, context: RequestContext
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    transactional = TransactionalProduce.of(request, context)
-    if transactional is not None and (
-        context.node.transactional_appends.is_waiting(transactional.claim.producer_id)
-        or transactional.beginnings(context.node)
-    ):
-        return _append_in_turn(transactional, _Appending(request, context))
     appending = _Appending(request, context)
+    transactional = TransactionalProduce.of(request, context)
+    if transactional is not None:
+        appending.verdict = transactional.verdict_of_logs(context.node)
+        appends = context.node.transactional_appends
+        if appending.verdict.begins or appends.is_waiting(transactional.claim.producer_id):
+            return _append_in_turn(transactional, appending)
     return _answer(appending, _append(appending))
 
 
@@ -289,7 +289,7 @@ def _refused(
 
 def _refuse(response: PartitionProduceResponse, error: KafkaError) -> None:
     response.error_code = error.code
-    response.error_message = str(error)
+    response.error_message = error.detail
     response.base_offset = -1
     response.log_append_time_ms = -1
     response.log_start_offset = -1
