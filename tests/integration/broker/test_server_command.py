@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import socket
@@ -14,6 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.api_versions import ApiVersionsRequest
+from millstream.testing.raw_client import RawClient
+
 START_S = 20
 
 
@@ -22,10 +28,16 @@ def command(*arguments: str) -> list[str]:
 
 
 @contextmanager
-def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
+def running(
+    *arguments: str, **environment: str
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
     """A server that has said it is ready, and the fields of its ready line."""
     process = subprocess.Popen(
-        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
     )
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -61,11 +73,15 @@ def test_the_ready_line_names_what_scripts_need(tmp_path: Path) -> None:
         socket.create_connection((host, int(port)), timeout=5).close()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_is_a_clean_shutdown(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_is_logged_by_name_and_is_a_clean_shutdown(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     with running("--data", str(tmp_path), "--port", "0") as (process, _):
         process.send_signal(number)
         assert process.wait(10) == 0
+        assert process.stderr is not None
+        assert f"{number.name}: shutting down" in process.stderr.read()
     assert (tmp_path / ".kafka_cleanshutdown").exists()
     assert (tmp_path / "recovery-point-offset-checkpoint").read_text() == "0\n0\n"
 
@@ -108,6 +124,94 @@ def test_settings_come_from_a_file_and_overrides_win(tmp_path: Path) -> None:
     with running(str(file), "--override", "node.id=7") as (_, fields):
         assert fields["node"] == "7"
         assert fields["data"] == f"{tmp_path}/a"
+
+
+def test_the_environment_beats_the_file_as_in_kafkas_image(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=5\nlisteners=PLAINTEXT://127.0.0.1:0\n")
+    environment = {
+        "KAFKA_NODE_ID": "6",
+        "KAFKA_LOG_DIRS": f"{tmp_path}/b",
+        "KAFKA_HEAP_OPTS": "-Xmx1g",
+        "CLUSTER_ID": "4L6g3nShT-eMCtK--X86sw",
+    }
+    with running(str(file), **environment) as (_, fields):
+        assert fields["node"] == "6"
+        assert fields["data"] == f"{tmp_path}/b"
+        assert fields["cluster"] == "4L6g3nShT-eMCtK--X86sw"
+
+
+def test_the_log_tells_the_life_of_the_node_in_order(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path), "--port", "0", "--log-format", "json") as (process, _):
+        process.terminate()
+        assert process.wait(10) == 0
+        assert process.stderr is not None
+        lines = process.stderr.read().splitlines()
+    events = [json.loads(line) for line in lines if line.startswith("{")]
+    assert {event["node"] for event in events} == {1}
+    told = [event["message"] for event in events]
+    assert told[0].startswith("starting Millstream ")
+    assert told[-1] == "shut down completed"
+    life = ["NOT_RUNNING -> STARTING", "STARTING -> RECOVERY", "RECOVERY -> RUNNING", "started",
+            "SIGTERM: shutting down", "RUNNING -> PENDING_CONTROLLED_SHUTDOWN",
+            "PENDING_CONTROLLED_SHUTDOWN -> SHUTTING_DOWN", "SHUTTING_DOWN -> NOT_RUNNING"]  # fmt: skip
+    assert [message for message in told if message in life] == life
+    assert any(line.startswith("  durability  auto: ") for line in lines)
+
+
+def test_log_levels_come_from_the_environment(tmp_path: Path) -> None:
+    arguments = ("--data", str(tmp_path), "--port", "0")
+    with running(*arguments, KAFKA_LOG4J_ROOT_LOGLEVEL="ERROR") as (process, _):
+        process.terminate()
+        assert process.wait(10) == 0
+        assert process.stderr is not None
+        assert "INFO" not in process.stderr.read()
+
+
+def test_a_port_that_is_bound_early_answers_nobody_before_the_start_is_finished(
+    tmp_path: Path,
+) -> None:
+    """A client that comes while the node reads its logs waits in the backlog, and is answered then."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        command("--data", str(tmp_path), "--port", str(port)),
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ConnectionRefusedError):
+                early = RawClient(f"127.0.0.1:{port}")
+                break
+        with early:
+            answer = early.ask(ApiKey.API_VERSIONS, 3, ApiVersionsRequest("test", "1"))
+            assert answer.error_code == 0
+            assert process.stdout.readline().startswith("millstream ready")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_two_signals_are_one_clean_shutdown(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path), "--port", "0") as (process, _):
+        process.terminate()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+def test_version_is_printed_without_a_node() -> None:
+    done = subprocess.run(command("--version"), capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("millstream, version ")
+
+
+@pytest.mark.parametrize("arguments", [("/no/such/file",), ("a", "b"), ("--overide", "a=b")])
+def test_a_command_line_that_cannot_be_understood_exits_with_2(arguments: tuple[str, ...]) -> None:
+    code, line = refused(*arguments)
+    assert code == 2
+    assert line.startswith("Error: ")
 
 
 def test_a_busy_port_is_said(tmp_path: Path) -> None:
@@ -186,13 +290,16 @@ def test_an_unknown_setting_is_said() -> None:
     assert "unknown setting num.partition: did you mean num.partitions?" in line
 
 
-def test_help_is_quick() -> None:
+@pytest.mark.parametrize("arguments", [["--help"], ["server", "--help"], ["config", "--help"]])
+def test_help_is_quick(arguments: list[str]) -> None:
     """The bar is 150 ms on a quiet machine; the best of five, and room for a loaded one."""
     times = []
     for _ in range(5):
         start = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "millstream.cli.main", "--help"], check=True, capture_output=True
+            [sys.executable, "-m", "millstream.cli.main", *arguments],
+            check=True,
+            capture_output=True,
         )
         times.append(time.perf_counter() - start)
     assert min(times) < 0.4
