@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen import compatibility, file_map
+from codegen import broker_configs, compatibility, file_map
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def pages() -> dict[Path, str]:
     return {
         ROOT / "docs/compatibility.md": compatibility.render(),
+        ROOT / "docs/reference/broker-configs.md": broker_configs.render(),
         ROOT / "docs/file-map.md": file_map.render(ROOT / "src/millstream"),
     }
 
