@@ -30,6 +30,7 @@ class OffsetReset(StrEnum):
 class StoreSupplier:
     """A store chosen by hand, as those of Kafka Streams' `Stores`.
 
+    `history` makes a versioned store, which remembers for that long what the value of a key was at any time.
     `retention` belongs to window and session stores, `window_size` and `retain_duplicates` to window stores.
     The changelog of an aggregation is kept as long as its windows need, whatever `retention` says.
     """
@@ -39,6 +40,7 @@ class StoreSupplier:
     retention: timedelta | None = None
     window_size: timedelta | None = None
     retain_duplicates: bool = False
+    history: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,11 @@ from millstream.streams.state import (
     TimestampedKeyValueStore,
     WindowStore,
 )
+from millstream.streams.state.join_buffer import JoinBuffer
 from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology import StoreKind
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
@@ -162,7 +164,7 @@ class CaseRunner:
         with driver:
             if self._feed(driver):
                 added = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
-                self.actual["stores"] = _stores(driver, added)
+                self.actual["stores"] = _stores(driver, added, self._case["inputs"])
                 self.actual["dropped"] = driver.dropped_records
 
     def _build(self, builder_options: dict):
@@ -285,12 +287,21 @@ def _topics(topology) -> dict:
     return {"subtopologies": groups, "copartition": sorted(copartition, key=str)}
 
 
-def _stores(driver: TopologyTestDriver, added: set[str]) -> dict:
+def _versions(store: VersionedKeyValueStore, inputs: list[dict]) -> Iterator[tuple]:
+    """Every version that the store finds for the time of an input, and the newest."""
+    times = {each["ts"] for each in inputs if "ts" in each}
+    for key in store.keys():
+        found = {store.get(key), *(store.get_as_of(key, at) for at in times)} - {None}
+        for value, valid_from in found:
+            yield (text(key), valid_from), [shown(key), shown(value), valid_from]
+
+
+def _stores(driver: TopologyTestDriver, added: set[str], inputs: list[dict]) -> dict:
     dumped = {}
     for name, store in sorted(driver.stores().items()):
         rows = []
         is_readable = store.spec.kind is not StoreKind.SUBSCRIPTIONS
-        if isinstance(store, SuppressionBuffer | UnmatchedStore) or not is_readable:
+        if isinstance(store, SuppressionBuffer | UnmatchedStore | JoinBuffer) or not is_readable:
             continue
         if isinstance(store, PlainWindowStore):
             for window, value in store.fetch_all():
@@ -303,6 +314,8 @@ def _stores(driver: TopologyTestDriver, added: set[str]) -> dict:
                 rows.append(
                     ((text(window.key), window.start_ms), [shown(window), shown(value), timestamp])
                 )
+        elif isinstance(store, VersionedKeyValueStore):
+            rows += _versions(store, inputs)
         elif isinstance(store, SessionStore):
             for session, value in store.fetch_all():
                 at = (text(session.key), session.start_ms, session.end_ms)

@@ -10,6 +10,7 @@ from millstream.streams import PunctuationType, Record
 from millstream.streams.serdes import Windowed
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.streams.state import KeyValueStore
+from millstream.streams.state.versioned import NOT_PUT, VALID_TO_UNDEFINED
 from streams import spec_functions as fn
 
 
@@ -137,6 +138,19 @@ class Step:
         if record.key is not None and self._store().get(record.key) != record.value:
             self._store().put(record.key, record.value)
             self._forward(record)
+
+    def _versioned_put(self, record: Record) -> None:
+        if record.key is None:
+            return
+        store, at = self._store(), record.timestamp
+        put = store.put(record.key, record.value, at)
+        told = {VALID_TO_UNDEFINED: "latest", NOT_PUT: "not_put"}.get(put, f"until {put}")
+        as_of = store.get_as_of(record.key, max(0, at - self._options["back"]))
+        found = [
+            text(None) if row is None else f"{text(row[0])}@{row[1]}"
+            for row in (store.get(record.key), as_of)
+        ]
+        self._forward(record.with_value("/".join([told, *found])))
 
     def _count(self, record: Record) -> None:
         if record.key is not None:

@@ -107,9 +107,11 @@ def materialized(op: dict) -> Materialized | None:
 def store_supplier(options: dict) -> StoreSupplier:
     kind = options["kind"]
     loses_timestamps = kind == "key_value" and options.get("impl") == "persistent"
-    if kind == "versioned" or options.get("impl") == "lru" or loses_timestamps:
+    if options.get("impl") == "lru" or loses_timestamps:
         raise Unsupported(f"store supplier {options.get('impl')} {kind}")
-    fields = {name: value for name, value in options.items() if name not in {"kind", "impl"}}
+    # `segment` says how Kafka Streams cuts its files; ours are not cut.
+    left_out = {"kind", "impl", "segment"}
+    fields = {name: value for name, value in options.items() if name not in left_out}
     return StoreSupplier(
         type=StoreType.IN_MEMORY if options.get("impl") == "in_memory" else StoreType.ROCKSDB,
         **given(
@@ -118,6 +120,7 @@ def store_supplier(options: dict) -> StoreSupplier:
             retention=ms,
             window_size=ms,
             retain_duplicates=as_is,
+            history=ms,
         ),
     )
 
@@ -141,6 +144,7 @@ def store_spec(options: dict) -> StoreSpec:
     kinds = {
         "key_value": StoreKind.KEY_VALUE,
         "timestamped_key_value": StoreKind.TIMESTAMPED_KEY_VALUE,
+        "versioned": StoreKind.VERSIONED,
         "window": StoreKind.WINDOW,
         "session": StoreKind.SESSION,
     }
@@ -156,7 +160,7 @@ def store_spec(options: dict) -> StoreSpec:
         caching=options.get("caching", False),
         logging=logging is not False,
         log_config=logging if isinstance(logging, dict) else {},
-        retention_ms=options.get("retention"),
+        retention_ms=options.get("retention", options.get("history")),
         window_size_ms=options.get("window_size"),
         retain_duplicates=options.get("duplicates", False),
     )
@@ -401,7 +405,7 @@ class SpecTopology:
             raise Unsupported(f"{method} of {type(stream).__name__} and {type(other).__name__}")
         joined = dict(op.get("joined", {}))
         joined.pop("other_value", None)
-        options = given(joined, key=serde, value=serde, name=as_is)
+        options = given(joined, key=serde, value=serde, name=as_is, grace=ms)
         with_key = op.get("with_key", False)
         joiner = (fn.keyed_joiner if with_key else fn.joiner)(op["fn"])
         return getattr(stream, method)(other, joiner, with_key=with_key, **options)

@@ -60,7 +60,7 @@ class TableGrouping:
 
 _AnySerde = Serde[Any]  # Any: the aggregate's type is the caller's
 _Options = tuple[str, str | None, Materialized | None, _AnySerde | None]
-"""Prefix of names, name, materialized, serde of the aggregate."""
+"""Prefix of the node's name, name, materialized, serde of the aggregate."""
 
 
 class KGroupedTable(Generic[K, V]):
@@ -122,7 +122,7 @@ class KGroupedTable(Generic[K, V]):
     ) -> KTable[Any, Any]:  # Any: the caller's declared result
         prefix, name, materialized, value = options
         graph, grouping = self._graph, self._grouping
-        spec = key_value_store(graph, materialized, prefix, grouping.key, value).spec
+        spec = key_value_store(graph, materialized, "KTABLE-AGGREGATE-", grouping.key, value).spec
         repartition = grouping.repartition(graph, name, spec.name)
         node_name = graph.names.name_or_generate(name, prefix)
         definition = AggregateDefinition(spec, lambda old: make(spec.name, old))

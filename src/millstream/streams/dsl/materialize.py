@@ -32,20 +32,22 @@ def key_value_store(
     key: Serde[Any] | None,  # Any: serdes of any type
     value: Serde[Any] | None,  # Any: serdes of any type
 ) -> StoreRequest:
-    """A timestamped key-value store; a number is taken if the user gave no name."""
+    """A timestamped key-value store, or a versioned one; a number is taken if the user gave no name."""
     options = materialized or Materialized()
     supplier = options.supplier
     store_type = options.type if supplier is None else supplier.type
     name = options.store_name
     name = graph.names.store_name(prefix) if name is None else check_name(name)
+    history = None if supplier is None else supplier.history
     spec = _with_logging(
         StoreSpec(
             name=name,
-            kind=StoreKind.TIMESTAMPED_KEY_VALUE,
+            kind=StoreKind.TIMESTAMPED_KEY_VALUE if history is None else StoreKind.VERSIONED,
             persistent=(store_type or graph.store_type) is StoreType.ROCKSDB,
             key=options.key or key,
             value=options.value or value,
             caching=options.caching,
+            retention_ms=None if history is None else to_ms(history),
         ),
         options.logging,
     )

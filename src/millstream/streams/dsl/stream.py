@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from millstream.streams.dsl import stream_table_join as joins
@@ -346,17 +347,19 @@ class KStream(Generic[K, V]):
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         name: str | None = None,
+        grace: timedelta | None = None,
     ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
         """Join on equal keys: joiner(value, other value), or with the key first.
 
         A KStream is joined inside `windows` (options in `joined`), a KTable by looking up its row, a GlobalKTable
-        by looking up the row of the key that `on(key, value)` gives.
+        by looking up the row of the key that `on(key, value)` gives. A versioned KTable gives the row of the record's own time;
+        with `grace` records wait that long (in stream time) for rows that come late.
         """
         if isinstance(other, KStream):
             return self._join_stream(
                 "join", other, joiner, windows, (with_key, (False, False), joined)
             )
-        options = joins.JoinOptions(joiner, with_key, False, key, value, name, on)
+        options = joins.JoinOptions(joiner, with_key, False, (key, value), name, on, grace)
         return joins.join_any_table(self, self._graph, self._node, other, options)
 
     def left_join(
@@ -371,6 +374,7 @@ class KStream(Generic[K, V]):
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         name: str | None = None,
+        grace: timedelta | None = None,
     ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
         """As join; where the other side has nothing the joiner gets None for it.
 
@@ -380,7 +384,7 @@ class KStream(Generic[K, V]):
             return self._join_stream(
                 "left_join", other, joiner, windows, (with_key, (True, False), joined)
             )
-        options = joins.JoinOptions(joiner, with_key, True, key, value, name, on)
+        options = joins.JoinOptions(joiner, with_key, True, (key, value), name, on, grace)
         return joins.join_any_table(self, self._graph, self._node, other, options)
 
     def outer_join(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from millstream.streams.dsl.functions import check_arity
@@ -16,8 +17,9 @@ from millstream.streams.dsl.graph import (
 )
 from millstream.streams.dsl.table_definitions import store_names
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import SinkNode
+from millstream.streams.topology import SinkNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
+from millstream.streams.windows import to_ms
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.stream import KStream
@@ -31,11 +33,11 @@ class JoinOptions:
     joiner: ops.UserFunction
     with_key: bool
     left: bool
-    key: Serde[Any] | None  # Any: the stream's key type
-    value: Serde[Any] | None  # Any: the stream's value type
+    serdes: tuple[Serde[Any] | None, Serde[Any] | None]  # Any: the stream's key and value types
     name: str | None
     on: ops.UserFunction | None = None
     """The key of a global table, as a function of the record."""
+    grace: timedelta | None = None
 
 
 def join_any_table(
@@ -50,6 +52,8 @@ def join_any_table(
     if isinstance(table, GlobalKTable):
         if key_mapper is None:
             raise TypeError("a join with a global table needs on=, a function of key and value")
+        if options.grace is not None:
+            raise TypeError("a global table has no history: leave out grace=")
         return _join_global(stream, graph, parent, (table, key_mapper), options)
     if key_mapper is not None:
         raise TypeError(
@@ -83,7 +87,7 @@ def _join_global(
     return KStream(
         graph,
         node,
-        key=options.key or stream.key,
+        key=options.serdes[0] or stream.key,
         value=None,
         sources=stream.sources,
         repartition_required=stream.repartition_required,
@@ -109,16 +113,51 @@ def join_table(
     sources |= table.sources
     prefix = "KSTREAM-LEFTJOIN-" if options.left else "KSTREAM-JOIN-"
     view = table.definition.view()
-    spec = ops.StreamTableJoin(view, options.joiner, options.with_key, options.left)
+    name = graph.names.name_or_generate(options.name, prefix)
+    buffer = None if options.grace is None else _buffer(name, stream, table, options)
+    spec = ops.StreamTableJoin(
+        view,
+        options.joiner,
+        options.with_key,
+        options.left,
+        buffer=None if buffer is None else buffer.name,
+    )
     node = ProcessorGraphNode(
-        graph.names.name_or_generate(options.name, prefix),
+        name,
         operator=lambda: spec,
+        stores=lambda: () if buffer is None else (buffer,),
         connected=lambda: store_names(view),
         copartitioned=sources,
         relaxed_join=options.left,
     )
     graph.add(node, parent)
-    return KStream(graph, node, key=options.key or stream.key, value=None, sources=sources)
+    return KStream(graph, node, key=options.serdes[0] or stream.key, value=None, sources=sources)
+
+
+def _buffer(
+    name: str,
+    stream: KStream[Any, Any],  # Any: see join_table
+    table: KTable[Any, Any],  # Any: see join_table
+    options: JoinOptions,
+) -> StoreSpec:
+    """Where the stream's records wait. Raises ValueError for a table that does not know what its rows were."""
+    assert options.grace is not None, "asked for only where the join waits"
+    grace_ms, history_ms = to_ms(options.grace), table.definition.history_ms
+    if history_ms is None:
+        raise ValueError(
+            f"{name} has a grace period, which needs a versioned table: give the table a store with a history"
+        )
+    if history_ms < grace_ms:
+        raise ValueError(
+            f"{name} waits {grace_ms} ms, longer than the table's history of {history_ms} ms: raise the history"
+        )
+    return StoreSpec(
+        f"{name}-Buffer",
+        StoreKind.JOIN_BUFFER,
+        key=options.serdes[0] or stream.key,
+        value=options.serdes[1] or stream.value,
+        retention_ms=grace_ms,
+    )
 
 
 def _repartitioned(
@@ -129,7 +168,7 @@ def _repartitioned(
 ) -> RepartitionGraphNode:
     """Without a name of its own, a second join of the same stream uses the first one's topic."""
     prefix = options.name or stream.name
-    sink = SinkNode("", (), "", options.key or stream.key, options.value or stream.value)
+    sink = SinkNode("", (), "", options.serdes[0] or stream.key, options.serdes[1] or stream.value)
     node = repartition_node(graph.names, prefix, sink)
     known = graph.join_repartitions.get(prefix)
     if known is not None and prefix == stream.name:

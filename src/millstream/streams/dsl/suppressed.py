@@ -71,6 +71,10 @@ def suppress_node(
     )
     limit_ms = suppressed.limit_ms
     wait_ms = _grace_above(node, name) if limit_ms is None else limit_ms
+    if table.history_ms is not None:
+        raise TopologyError(
+            f"{name} cannot hold back changes of a versioned table, whose rows have a history: suppress an aggregation of it"
+        )
     table.enable_old_values(force=True)
     spec = StoreSpec(
         store,

@@ -37,6 +37,10 @@ class TableDefinition(Protocol):
     def enable_old_values(self, *, force: bool) -> bool:
         """Ask for old values. Without `force` a table that would need a store for it declines."""
 
+    @property
+    def history_ms(self) -> int | None:
+        """How long its rows remember what they were, in milliseconds; None for a table without a history."""
+
     def operator(self) -> OperatorSpec: ...
 
     def stores(self) -> tuple[StoreSpec, ...]: ...
@@ -60,6 +64,10 @@ class SourceDefinition:
         self.materialized = self._send_old_values = True
         return True
 
+    @property
+    def history_ms(self) -> int | None:
+        return self.store.history_ms
+
     def operator(self) -> OperatorSpec:
         return TableSource(self.store.name if self.materialized else None, self._send_old_values)
 
@@ -81,6 +89,10 @@ class AggregateDefinition:
     def enable_old_values(self, *, force: bool) -> bool:
         self._send_old_values = True  # a store is there anyway, nothing needs force
         return self._send_old_values or force
+
+    @property
+    def history_ms(self) -> int | None:
+        return self.store.history_ms
 
     def operator(self) -> OperatorSpec:
         spec = self._make(self._send_old_values)
@@ -104,6 +116,10 @@ class CogroupDefinition:
     def enable_old_values(self, *, force: bool) -> bool:
         self.send_old_values = True  # a store is there anyway, nothing needs force
         return self.send_old_values or force
+
+    @property
+    def history_ms(self) -> int | None:
+        return None
 
     def operator(self) -> OperatorSpec:
         return PassThrough()
@@ -138,6 +154,10 @@ class FilterDefinition:
         if self._store is not None or self._parent.enable_old_values(force=force):
             self._send_old_values = True
         return self._send_old_values
+
+    @property
+    def history_ms(self) -> int | None:
+        return self._parent.history_ms if self._store is None else self._store.history_ms
 
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
@@ -174,6 +194,10 @@ class MapValuesDefinition:
             self._send_old_values = True
         return self._send_old_values
 
+    @property
+    def history_ms(self) -> int | None:
+        return self._parent.history_ms if self._store is None else self._store.history_ms
+
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
         return TableMapValues(self._mapper, self._with_key, store, self._send_old_values)
@@ -202,6 +226,10 @@ class TransformValuesDefinition:
         if self._store is not None or self._parent.enable_old_values(force=force):
             self._send_old_values = True
         return self._send_old_values
+
+    @property
+    def history_ms(self) -> int | None:
+        return self._parent.history_ms if self._store is None else self._store.history_ms
 
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
@@ -249,6 +277,10 @@ class JoinDefinition:
         keeps_this, keeps_other = kinds if left else kinds[::-1]
         view = (self._right if left else self._left).view()
         return TableJoin(view, self._joiner, left, keeps_this, keeps_other, self._send_old_values)
+
+    @property
+    def history_ms(self) -> int | None:
+        return None if self._store is None else self._store.history_ms
 
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name

@@ -24,6 +24,8 @@ class Batch:
     headers: list[Headers]
     ordinals: list[int]
     old_values: list[object] | None = None
+    newest: list[bool] | None = None
+    """Of a versioned table: False where the table knows a newer version of the row. None: every row is the newest."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -32,13 +34,23 @@ class Batch:
         """The same rows with other values, no longer changes of a table."""
         return Batch(self.keys, values, self.timestamps, self.headers, self.ordinals)
 
+    def with_changes(self, values: list[object], old_values: list[object] | None = None) -> Batch:
+        """The same changes of a table with other values."""
+        return Batch(
+            self.keys, values, self.timestamps, self.headers, self.ordinals, old_values, self.newest
+        )
+
+    def only_newest(self) -> Batch:
+        """Without changes that came out of order: nothing that keeps one value a row may see them (KIP-914)."""
+        return self if self.newest is None else self.where(self.newest)
+
     def with_keys(self, keys: list[object]) -> Batch:
         """The same rows with other keys."""
         return Batch(keys, self.values, self.timestamps, self.headers, self.ordinals)
 
     def where(self, mask: Sequence[object]) -> Batch:
         """The rows whose mask is true."""
-        old = self.old_values
+        old, newest = self.old_values, self.newest
         return Batch(
             list(compress(self.keys, mask)),
             list(compress(self.values, mask)),
@@ -46,11 +58,12 @@ class Batch:
             list(compress(self.headers, mask)),
             list(compress(self.ordinals, mask)),
             None if old is None else list(compress(old, mask)),
+            None if newest is None else list(compress(newest, mask)),
         )
 
     def take(self, rows: Sequence[int]) -> Batch:
         """The rows at these positions, in their order."""
-        old = self.old_values
+        old, newest = self.old_values, self.newest
         return Batch(
             [self.keys[i] for i in rows],
             [self.values[i] for i in rows],
@@ -58,6 +71,7 @@ class Batch:
             [self.headers[i] for i in rows],
             [self.ordinals[i] for i in rows],
             None if old is None else [old[i] for i in rows],
+            None if newest is None else [newest[i] for i in rows],
         )
 
 

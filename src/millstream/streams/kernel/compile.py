@@ -30,11 +30,13 @@ from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.change import changes
 from millstream.streams.serdes.foreign_key import responses, subscriptions
 from millstream.streams.serdes.serde import Serde
+from millstream.streams.state.join_buffer import JoinBuffer
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode, ValueForm
@@ -48,6 +50,8 @@ Store = (
     | SessionStore
     | SuppressionBuffer
     | UnmatchedStore
+    | VersionedKeyValueStore
+    | JoinBuffer
 )
 
 _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
@@ -97,9 +101,8 @@ def make_operator(
     def open_transformer(supplier: ops.UserFunction) -> transform_values.Transform:
         return transform_values.open_transformer(context, supplier, allowed)[0]
 
-    def read(view: ops.TableView) -> joins.Lookup:
-        tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
-        return joins.table_lookup(view, tables_only, open_transformer)
+    tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
+    reader = joins.TableReader(tables_only, open_transformer)
 
     if kind is ops.PassThrough:
         return stateless.PassThrough(context)
@@ -123,14 +126,19 @@ def make_operator(
         assert unmatched is None or isinstance(unmatched, UnmatchedStore), "as the DSL made it"
         return stream_joins.StreamJoin(context, spec, other, unmatched)
     if isinstance(spec, ops.StreamTableJoin):
-        return joins.StreamTableJoin(context, spec, read(spec.view))
+        join = joins.StreamTableJoin(context, spec, reader)
+        if spec.buffer is None:
+            return join
+        buffer = stores[spec.buffer]
+        assert isinstance(buffer, JoinBuffer), "as the DSL made it"
+        return joins.BufferedStreamTableJoin(context, join, buffer)
     if isinstance(spec, ops.TableJoin):
-        return table_joins.TableJoin(context, spec, read(spec.view))
+        return table_joins.TableJoin(context, spec, reader.lookup(spec.view))
     if isinstance(spec, ops.TableTransformValues):
         own = None if spec.store is None else stores[spec.store]
-        assert own is None or isinstance(own, TimestampedKeyValueStore), "as the DSL made it"
+        assert own is None or isinstance(own, tables.ROW_STORES), "as the DSL made it"
         return transform_values.TableTransformValues(context, spec, own, allowed)
-    foreign = _foreign_key_join(spec, context, stores, read)
+    foreign = _foreign_key_join(spec, context, stores, reader.lookup)
     assert foreign is not None, f"no operator for {spec}"
     return foreign
 

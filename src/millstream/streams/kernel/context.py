@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
+from typing import TypeVar
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
+
+SizedT = TypeVar("SizedT", bound=Sized)
 
 
 class TaskContext:
@@ -48,6 +51,11 @@ class TaskContext:
         self.commit_requested = False
         self.closers: list[Callable[[], object]] = []
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
+
+    def counted(self, batch: SizedT, kept: SizedT) -> SizedT:
+        """`kept`, after counting as dropped what `batch` had more."""
+        self.dropped_records += len(batch) - len(kept)
+        return kept
 
     def record_context(
         self, ordinal: int, timestamp: int, headers: tuple[tuple[str, bytes | None], ...]

@@ -55,6 +55,7 @@ class Subscribe(Operator):
         self._serdes = serdes
 
     def process(self, batch: Batch) -> Batch:
+        batch = self.context.counted(batch, batch.only_newest())
         assert batch.old_values is not None, "the left table was asked for old values"
         rows: list[int] = []
         foreign_keys: list[object] = []
@@ -192,6 +193,7 @@ class AnswerSubscribers(Operator):
         self._serdes = serdes
 
     def process(self, batch: Batch) -> Batch:
+        batch = self.context.counted(batch, batch.only_newest())
         rows: list[int] = []
         keys: list[object] = []
         answers: list[object] = []

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.transform_values import Transform
 from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.state.join_buffer import JoinBuffer, Waiting
 from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.session import SessionStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 
-TABLE_STORES = (TimestampedKeyValueStore, WindowStore, SessionStore)
-TableStore = TimestampedKeyValueStore | WindowStore | SessionStore
+TABLE_STORES = (TimestampedKeyValueStore, WindowStore, SessionStore, VersionedKeyValueStore)
+TableStore = TimestampedKeyValueStore | WindowStore | SessionStore | VersionedKeyValueStore
 Stores = Mapping[str, TableStore]
 Row = tuple[object, int]
 Lookup = Callable[[object], Row | None]
@@ -24,21 +27,44 @@ Opener = Callable[[ops.UserFunction], Transform]
 """Supplier → a transformer of its own for the reader."""
 
 
-def table_lookup(view: ops.TableView, stores: Stores, open_transformer: Opener) -> Lookup:
-    """A function that reads a table, through its operators where it has no store of its own."""
-    match view:
-        case ops.StoreView():
-            return _store_lookup(stores[view.store])
-        case ops.FilterView():
-            return _filtered(table_lookup(view.parent, stores, open_transformer), view)
-        case ops.MapValuesView():
-            return _mapped(table_lookup(view.parent, stores, open_transformer), view)
-        case ops.TransformView():
-            parent = table_lookup(view.parent, stores, open_transformer)
-            return _transformed(parent, open_transformer(view.supplier))
-        case ops.JoinView():
-            left = table_lookup(view.left, stores, open_transformer)
-            return _joined(left, table_lookup(view.right, stores, open_transformer), view)
+@dataclass(slots=True)
+class AsOf:
+    """The time that lookups in versioned tables mean; set before each of them."""
+
+    ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableReader:
+    """Reads tables, through their operators where they have no store of their own."""
+
+    stores: Stores
+    open_transformer: Opener
+
+    def lookup(self, view: ops.TableView, as_of: AsOf | None = None) -> Lookup:
+        """The newest rows, or those of another time where the table is versioned."""
+        match view:
+            case ops.StoreView():
+                return _store_lookup(self.stores[view.store], as_of)
+            case ops.FilterView():
+                return _filtered(self.lookup(view.parent, as_of), view)
+            case ops.MapValuesView():
+                return _mapped(self.lookup(view.parent, as_of), view)
+            case ops.TransformView():
+                parent = self.lookup(view.parent, as_of)
+                return _transformed(parent, self.open_transformer(view.supplier))
+            case ops.JoinView():
+                return _joined(self.lookup(view.left), self.lookup(view.right), view)
+
+    def is_versioned(self, view: ops.TableView) -> bool:
+        """Whether rows of another time can be read."""
+        match view:
+            case ops.StoreView():
+                return isinstance(self.stores[view.store], VersionedKeyValueStore)
+            case ops.JoinView():
+                return False
+            case _:
+                return self.is_versioned(view.parent)
 
 
 def _filtered(parent: Lookup, view: ops.FilterView) -> Lookup:
@@ -90,7 +116,9 @@ def _joined(left: Lookup, right: Lookup, view: ops.JoinView) -> Lookup:
     return lookup
 
 
-def _store_lookup(store: TableStore) -> Lookup:
+def _store_lookup(store: TableStore, as_of: AsOf | None) -> Lookup:
+    if isinstance(store, VersionedKeyValueStore) and as_of is not None:
+        return lambda key: store.get_as_of(key, as_of.ms)
     if isinstance(store, SessionStore):
 
         def session(key: object) -> Row | None:
@@ -112,18 +140,23 @@ def _store_lookup(store: TableStore) -> Lookup:
 class StreamTableJoin(Operator):
     """KStreamKTableJoin. Null keys and values are dropped; a left join lets a null key meet null (S30)."""
 
-    def __init__(self, context: TaskContext, spec: ops.StreamTableJoin, lookup: Lookup) -> None:
+    def __init__(
+        self, context: TaskContext, spec: ops.StreamTableJoin, tables: TableReader
+    ) -> None:
         super().__init__(context)
-        self._lookup = lookup
+        self._as_of = AsOf() if tables.is_versioned(spec.view) else None
+        self._lookup = tables.lookup(spec.view, self._as_of)
         self._joiner = spec.joiner
         self._with_key = spec.with_key
         self._left = spec.left
         self._key_mapper = spec.key_mapper
 
     def process(self, batch: Batch) -> Batch:
-        batch, table_keys = self._joinable(batch)
-        lookup = self._lookup
-        rows = [None if key is None else lookup(key) for key in table_keys]
+        return self.join(*self.joinable(batch))
+
+    def join(self, batch: Batch, table_keys: list[object]) -> Batch:
+        """Rows that can be joined, with their partners."""
+        rows = self._rows(table_keys, batch.timestamps)
         if not self._left and None in rows:
             batch = batch.where([row is not None for row in rows])
             rows = [row for row in rows if row is not None]
@@ -132,7 +165,16 @@ class StreamTableJoin(Operator):
             return batch.with_values(list(map(self._joiner, batch.keys, batch.values, rights)))
         return batch.with_values(list(map(self._joiner, batch.values, rights)))
 
-    def _joinable(self, batch: Batch) -> tuple[Batch, list[object]]:
+    def _rows(self, keys: list[object], timestamps: list[int]) -> list[Row | None]:
+        lookup, as_of = self._lookup, self._as_of
+        if as_of is None:
+            return [None if key is None else lookup(key) for key in keys]
+        rows = []
+        for key, as_of.ms in zip(keys, timestamps, strict=True):
+            rows.append(None if key is None else lookup(key))
+        return rows
+
+    def joinable(self, batch: Batch) -> tuple[Batch, list[object]]:
         """The rows that can be joined and the table key of each."""
         keys = batch.keys
         if self._key_mapper is not None:
@@ -147,3 +189,35 @@ class StreamTableJoin(Operator):
         kept = batch.where(mask)
         self.context.dropped_records += len(batch) - len(kept)
         return kept, [key for key, keep in zip(keys, mask, strict=True) if keep]
+
+
+class BufferedStreamTableJoin(Operator):
+    """A join with a versioned table whose stream side waits for the grace period (KIP-923); what is older is joined at once."""
+
+    multiplies = True
+
+    def __init__(self, context: TaskContext, join: StreamTableJoin, buffer: JoinBuffer) -> None:
+        super().__init__(context)
+        self._join = join
+        self._buffer = buffer
+
+    def process(self, batch: Batch) -> Batch:
+        batch, keys = self._join.joinable(batch)
+        ready = Batch([], [], [], [], [])
+        for row, key in enumerate(keys):
+            value, ordinal = batch.values[row], batch.ordinals[row]
+            headers = batch.headers[row]
+            came = self.context.record_context(ordinal, batch.timestamps[row], headers)
+            if key is None or not self._buffer.put(key, value, came):
+                _append(ready, Waiting(key, value, came), ordinal)
+            for waiting in self._buffer.take_due():
+                _append(ready, waiting, ordinal)
+        return self._join.join(ready, ready.keys)
+
+
+def _append(batch: Batch, waiting: Waiting, ordinal: int) -> None:
+    batch.keys.append(waiting.key)
+    batch.values.append(waiting.value)
+    batch.timestamps.append(waiting.context.timestamp)
+    batch.headers.append(waiting.context.headers)
+    batch.ordinals.append(ordinal)

@@ -19,7 +19,8 @@ class TableToStream(Operator):
     """KTable.toStream: new values, old ones are left behind."""
 
     def process(self, batch: Batch) -> Batch:
-        return batch if batch.old_values is None else batch.with_values(batch.values)
+        is_plain = batch.old_values is None and batch.newest is None
+        return batch if is_plain else batch.with_values(batch.values)
 
 
 class Filter(Operator):

@@ -23,6 +23,7 @@ class TableRegroup(Operator):
         self._mapper = spec.mapper
 
     def process(self, batch: Batch) -> Batch:
+        batch = batch.only_newest()
         old_values = batch.old_values or [None] * len(batch)
         rows: list[int] = []
         keys: list[object] = []

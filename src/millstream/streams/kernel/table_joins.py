@@ -6,7 +6,7 @@ from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.joins import Lookup
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.state.key_value import TimestampedKeyValueStore
+from millstream.streams.kernel.tables import RowStore, stored
 from millstream.streams.topology import operators as ops
 
 _NEVER = -1
@@ -25,6 +25,7 @@ class TableJoin(Operator):
         self._send_old = spec.send_old_values
 
     def process(self, batch: Batch) -> Batch:
+        batch = self.context.counted(batch, batch.only_newest())
         old_values = batch.old_values or [None] * len(batch)
         rows: list[int] = []
         joined: list[object] = []
@@ -67,16 +68,12 @@ class TableJoinMerge(Operator):
         self,
         context: TaskContext,
         spec: ops.TableJoinMerge,
-        store: TimestampedKeyValueStore | None,
+        store: RowStore | None,
     ) -> None:
         super().__init__(context)
         self._store = store
         self._send_old = spec.send_old_values
 
     def process(self, batch: Batch) -> Batch:
-        store = self._store
-        if store is not None:
-            rows = zip(batch.keys, batch.values, batch.timestamps, strict=True)
-            for key, value, timestamp in rows:
-                store.put(key, value, timestamp)
-        return batch if self._send_old else batch.with_values(batch.values)
+        old_values = batch.old_values if self._send_old else None
+        return stored(self._store, batch.with_changes(batch.values, old_values))

@@ -10,15 +10,21 @@ from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.state.key_value import TimestampedKeyValueStore
+from millstream.streams.state.versioned import (
+    NOT_PUT,
+    VALID_TO_UNDEFINED,
+    VersionedKeyValueStore,
+)
 from millstream.streams.topology import operators as ops
+
+ROW_STORES = (TimestampedKeyValueStore, VersionedKeyValueStore)
+RowStore = TimestampedKeyValueStore | VersionedKeyValueStore
 
 
 class TableSource(Operator):
     """KTableSource: null keys are dropped, the latest record wins even when its timestamp is older (S29)."""
 
-    def __init__(
-        self, context: TaskContext, spec: ops.TableSource, store: TimestampedKeyValueStore | None
-    ) -> None:
+    def __init__(self, context: TaskContext, spec: ops.TableSource, store: RowStore | None) -> None:
         super().__init__(context)
         self._store = store
         self._send_old = spec.send_old_values
@@ -28,25 +34,17 @@ class TableSource(Operator):
             kept = batch.where([key is not None for key in batch.keys])
             self.context.dropped_records += len(batch) - len(kept)
             batch = kept
-        store = self._store
-        if store is None:
+        if self._store is None:
             return batch
-        old: list[object] | None = [] if self._send_old else None
-        put = store.put
-        for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-            if old is not None:
-                row = store.get(key)
-                old.append(None if row is None else row[0])
-            put(key, value, timestamp)
-        return Batch(batch.keys, batch.values, batch.timestamps, batch.headers, batch.ordinals, old)
+        if self._send_old:
+            return stored_with_old(self._store, batch, drop_unseen=False)
+        return stored(self._store, batch)
 
 
 class TableFilter(Operator):
     """KTable.filter: a row that fails goes on as a tombstone, even the first of its key (S28)."""
 
-    def __init__(
-        self, context: TaskContext, spec: ops.TableFilter, store: TimestampedKeyValueStore | None
-    ) -> None:
+    def __init__(self, context: TaskContext, spec: ops.TableFilter, store: RowStore | None) -> None:
         super().__init__(context)
         self._predicate = spec.predicate
         self._negate = spec.negate
@@ -56,16 +54,15 @@ class TableFilter(Operator):
     def process(self, batch: Batch) -> Batch:
         new = self._filtered(batch.keys, batch.values)
         if not self._send_old:
-            return _stored(self._store, batch.with_values(new))
+            return stored(self._store, batch.with_changes(new))
         if self._store is not None:
-            return _stored_with_old(self._store, batch.with_values(new), drop_unseen=True)
+            return stored_with_old(self._store, batch.with_changes(new), drop_unseen=True)
         assert batch.old_values is not None, "the parent was asked for old values"
-        changed = batch.with_values(new)
-        changed.old_values = self._filtered(batch.keys, batch.old_values)
-        return changed.where(
+        old = self._filtered(batch.keys, batch.old_values)
+        return batch.with_changes(new, old).where(
             [
                 value is not None or before is not None
-                for value, before in zip(new, changed.old_values, strict=True)
+                for value, before in zip(new, old, strict=True)
             ]
         )
 
@@ -81,7 +78,7 @@ class TableMapValues(Operator):
     """KTable.mapValues: null stays null."""
 
     def __init__(
-        self, context: TaskContext, spec: ops.TableMapValues, store: TimestampedKeyValueStore | None
+        self, context: TaskContext, spec: ops.TableMapValues, store: RowStore | None
     ) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
@@ -90,11 +87,11 @@ class TableMapValues(Operator):
         self._send_old = spec.send_old_values
 
     def process(self, batch: Batch) -> Batch:
-        changed = batch.with_values(self._mapped(batch.keys, batch.values))
+        changed = batch.with_changes(self._mapped(batch.keys, batch.values))
         if not self._send_old:
-            return _stored(self._store, changed)
+            return stored(self._store, changed)
         if self._store is not None:
-            return _stored_with_old(self._store, changed, drop_unseen=False)
+            return stored_with_old(self._store, changed, drop_unseen=False)
         assert batch.old_values is not None, "the parent was asked for old values"
         changed.old_values = self._mapped(batch.keys, batch.old_values)
         return changed
@@ -109,25 +106,43 @@ class TableMapValues(Operator):
         return [None if value is None else mapper(value) for value in values]
 
 
-def _stored(store: TimestampedKeyValueStore | None, batch: Batch) -> Batch:
-    if store is not None:
-        put = store.put
-        for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-            put(key, value, timestamp)
-    return batch
+def stored(store: RowStore | None, batch: Batch) -> Batch:
+    """Puts the rows; a versioned store says which are the newest of their keys, and which came too late to go on."""
+    if store is None:
+        return batch
+    if isinstance(store, VersionedKeyValueStore):
+        return _put_versions(store, batch)
+    put = store.put
+    for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
+        put(key, value, timestamp)
+    if batch.newest is None:
+        return batch
+    changed = batch.with_changes(batch.values, batch.old_values)
+    changed.newest = None  # what keeps one value a row has just taken this one for the newest
+    return changed
 
 
-def _stored_with_old(store: TimestampedKeyValueStore, batch: Batch, *, drop_unseen: bool) -> Batch:
-    """Store the rows; old values are what the store had. `drop_unseen`: leave out null rows of absent keys."""
+def stored_with_old(store: RowStore, batch: Batch, *, drop_unseen: bool) -> Batch:
+    """Puts the rows; old values are what the store had. `drop_unseen`: leave out null rows of absent keys."""
     old: list[object] = []
     kept: list[bool] = []
+    newest: list[bool] = []
     for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
         row = store.get(key)
         before = None if row is None else row[0]
         keep = not drop_unseen or value is not None or before is not None
-        if keep:
-            store.put(key, value, timestamp)
+        valid_to = store.put(key, value, timestamp) if keep else None
         old.append(before)
-        kept.append(keep)
-    batch.old_values = old
-    return batch if all(kept) else batch.where(kept)
+        kept.append(keep and valid_to != NOT_PUT)
+        newest.append(valid_to is None or valid_to == VALID_TO_UNDEFINED)
+    result = batch.with_changes(batch.values, old)
+    result.newest = newest if isinstance(store, VersionedKeyValueStore) else None
+    return result if all(kept) else result.where(kept)
+
+
+def _put_versions(store: VersionedKeyValueStore, batch: Batch) -> Batch:
+    rows = zip(batch.keys, batch.values, batch.timestamps, strict=True)
+    valid_to = [store.put(key, value, timestamp) for key, value, timestamp in rows]
+    result = batch.with_changes(batch.values, batch.old_values)
+    result.newest = [each == VALID_TO_UNDEFINED for each in valid_to]
+    return result.where([each != NOT_PUT for each in valid_to]) if NOT_PUT in valid_to else result

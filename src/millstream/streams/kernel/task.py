@@ -24,6 +24,7 @@ from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.processor import PunctuationType
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import StoreFactory
+from millstream.streams.state.join_buffer import JoinBuffer
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
@@ -31,6 +32,7 @@ from millstream.streams.state.store import StoreParts
 from millstream.streams.state.suppression_buffer import CHANGELOG_HEADERS, SuppressionBuffer
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.state.window import WindowStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreKind, StoreSpec
@@ -137,7 +139,8 @@ class StreamTask:
     @property
     def dropped_records(self) -> int:
         """Records left out so far: null keys, late, unreadable, failed."""
-        return self._context.dropped_records
+        versioned = (s for s in self._stores.values() if isinstance(s, VersionedKeyValueStore))
+        return self._context.dropped_records + sum(store.expired_puts for store in versioned)
 
     @property
     def stream_time(self) -> int:
@@ -263,6 +266,10 @@ class StreamTask:
             return UnmatchedStore(parts)
         if spec.is_window:
             return WindowStore(parts)
+        if spec.kind is StoreKind.JOIN_BUFFER:
+            return JoinBuffer(parts)
+        if spec.kind is StoreKind.VERSIONED:
+            return VersionedKeyValueStore(parts)
         if spec.kind is StoreKind.SESSION:
             return SessionStore(parts)
         if spec.kind is StoreKind.SUPPRESSION_BUFFER:

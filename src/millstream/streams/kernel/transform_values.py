@@ -11,8 +11,8 @@ from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors import ProcessorContext
 from millstream.streams.kernel.punctuation import Punctuation
+from millstream.streams.kernel.tables import RowStore, stored
 from millstream.streams.processor import PunctuationType
-from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
 
@@ -57,7 +57,7 @@ class TableTransformValues(Operator):
         self,
         context: TaskContext,
         spec: ops.TableTransformValues,
-        store: TimestampedKeyValueStore | None,
+        store: RowStore | None,
         stores: Mapping[str, StateStore],
     ) -> None:
         super().__init__(context)
@@ -77,11 +77,8 @@ class TableTransformValues(Operator):
             new.append(changed)
             if self._send_old:
                 old.append(self._before(key, old_values[row]))
-            if self._store is not None:
-                self._store.put(key, changed, at)
-        result = batch.with_values(new)
-        result.old_values = old if self._send_old else None
-        return result
+        result = batch.with_changes(new, old if self._send_old else None)
+        return stored(self._store, result)
 
     def _before(self, key: object, old_value: object) -> object:
         if self._store is None:

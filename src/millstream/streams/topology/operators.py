@@ -220,7 +220,8 @@ TableView = StoreView | FilterView | MapValuesView | TransformView | JoinView
 class StreamTableJoin(OperatorSpec):
     """joiner(left, right), or joiner(key, left, right) with_key.
 
-    `key_mapper` maps (key, value) to the key of a global table; None joins on the record's key.
+    `key_mapper` maps (key, value) to the key of a global table; None joins on the record's key. `buffer`: the store in
+    which records wait for the table.
     """
 
     view: TableView
@@ -228,6 +229,7 @@ class StreamTableJoin(OperatorSpec):
     with_key: bool = False
     left: bool = False
     key_mapper: UserFunction | None = None
+    buffer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

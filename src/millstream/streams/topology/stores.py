@@ -17,11 +17,15 @@ class StoreKind(Enum):
 
     KEY_VALUE = "key_value"
     TIMESTAMPED_KEY_VALUE = "timestamped_key_value"
+    VERSIONED = "versioned"
+    """Key-value rows with their history."""
     WINDOW = "window"
     TIMESTAMPED_WINDOW = "timestamped_window"
     SESSION = "session"
     UNMATCHED = "unmatched"
     SUPPRESSION_BUFFER = "suppression_buffer"
+    JOIN_BUFFER = "join_buffer"
+    """Records that wait for a versioned table, for `retention_ms`."""
     SUBSCRIPTIONS = "subscriptions"
     """A timestamped key-value store of a foreign-key join; the value serde is that of the left table's keys."""
 
@@ -30,7 +34,7 @@ class StoreKind(Enum):
 class StoreSpec:
     """One state store. Serdes that are None are the application's default serdes.
 
-    `retention_ms` belongs to window and session stores, `window_size_ms` to window stores. `time_ordered`: rows are found by time
+    `retention_ms` belongs to window and session stores, and is the history of versioned ones; `window_size_ms` to window stores. `time_ordered`: rows are found by time
     first, as emit-on-window-close needs them.
     """
 
@@ -53,6 +57,11 @@ class StoreSpec:
     other_value: Serde[Any] | None = None  # Any: the right side of a join
 
     @property
+    def history_ms(self) -> int | None:
+        """Of a versioned store."""
+        return self.retention_ms if self.kind is StoreKind.VERSIONED else None
+
+    @property
     def is_window(self) -> bool:
         return self.kind in {StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW}
 
@@ -67,6 +76,8 @@ class StoreSpec:
     def changelog_config(self, additional_retention_ms: int = _DAY_MS) -> dict[str, str]:
         """Settings of the changelog topic (S12)."""
         config = {"cleanup.policy": "compact", "message.timestamp.type": "CreateTime"}
+        if self.history_ms is not None:
+            config["min.compaction.lag.ms"] = str(self.history_ms + additional_retention_ms)
         if self.is_window or self.kind is StoreKind.SESSION:
             assert self.retention_ms is not None, "a window store has a retention"
             config["cleanup.policy"] = "compact,delete"

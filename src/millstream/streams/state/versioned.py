@@ -1,0 +1,140 @@
+"""Versioned key-value stores: the history of each key, as far back as the retention reaches (KIP-889).
+
+A row holds all versions of a key, newest first: timestamp (8) ++ length (4, -1 for a deletion) ++ value. A version is
+valid until the next one begins. The newest of each key never expires; older ones go once nobody may ask for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final, NamedTuple
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.state.store import StateStore, StoreParts
+
+VALID_TO_UNDEFINED: Final = -1
+"""`put` gave the newest version."""
+NOT_PUT: Final = -(2**63)
+"""`put` came too late: the version is older than the history."""
+
+_VERSION: Final = Struct(">qi")
+_DELETED: Final = -1
+_OBSERVED: Final = "observed"
+"""The largest timestamp put so far, among the store's times."""
+
+
+class Version(NamedTuple):
+    timestamp: int
+    value: bytes | None
+    """None: deleted from then on."""
+
+
+class VersionedKeyValueStore(StateStore):
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        history_ms = parts.spec.retention_ms
+        assert history_ms is not None, "a versioned store has a history retention"
+        self._history_ms = history_ms
+        self.expired_puts = 0
+        """Versions that came too late to be stored; the task adds them to the dropped records."""
+
+    def get(self, key: object) -> tuple[object, int] | None:
+        """The newest value of a key and since when it is valid; None when there is none, or it was deleted."""
+        return self._row(next(iter(self._versions(self._encode_key(key))), None))
+
+    def get_as_of(self, key: object, as_of_ms: int) -> tuple[object, int] | None:
+        """The value that was valid at this time. Beyond the history only the newest version is found."""
+        versions = self._versions(self._encode_key(key))
+        if versions and versions[0].timestamp > as_of_ms and as_of_ms < self._oldest_ms:
+            return None
+        return self._row(next((v for v in versions if v.timestamp <= as_of_ms), None))
+
+    def put(self, key: object, value: object, timestamp: int) -> int:
+        """Add a version, or replace the one of this very time; None deletes from then on.
+
+        Gives the time at which the version ends, VALID_TO_UNDEFINED for the newest one, NOT_PUT when it came too late.
+        """
+        try:
+            data = self._encode_key(key)
+            written = None if value is None else self._encode_value(value)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise self._unwritable(key, value) from error
+        if self.changelog is not None:
+            self.changelog.append(data, written, timestamp)
+        if timestamp < self._oldest_ms:
+            self.expired_puts += 1
+            return NOT_PUT
+        return self._insert(data, Version(timestamp, written))
+
+    def delete(self, key: object, timestamp: int) -> tuple[object, int] | None:
+        """Delete from this time on; gives what was valid then."""
+        known = self.get_as_of(key, timestamp)
+        self.put(key, None, timestamp)
+        return known
+
+    def keys(self) -> Iterator[object]:
+        """All keys that have a version, deleted ones included, in the order of their bytes."""
+        return (self._key.decode(data) for data, _ in self.rows.scan(b"", None))
+
+    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+        if timestamp >= self._oldest_ms:
+            self._insert(key, Version(timestamp, value))
+
+    @property
+    def _oldest_ms(self) -> int:
+        """Nobody may ask for, or put, what was before."""
+        return self.times.get(_OBSERVED, NOT_PUT) - self._history_ms
+
+    def _insert(self, data: bytes, version: Version) -> int:
+        self.times[_OBSERVED] = max(self.times.get(_OBSERVED, NOT_PUT), version.timestamp)
+        versions = self._versions(data)
+        newer = [each for each in versions if each.timestamp > version.timestamp]
+        older = [each for each in versions if each.timestamp < version.timestamp]
+        if _leaves_no_trace(version, versions, older):
+            self.rows.put(data, self._encoded(older) or None)
+        else:
+            self.rows.put(data, self._encoded([*newer, version, *older]))
+        return newer[-1].timestamp if newer else VALID_TO_UNDEFINED
+
+    def _encoded(self, versions: list[Version]) -> bytes:
+        """Without those that ended before the history begins."""
+        out = bytearray()
+        valid_to = None
+        for timestamp, value in versions:
+            if valid_to is not None and valid_to <= self._oldest_ms:
+                break
+            out += _VERSION.pack(timestamp, _DELETED if value is None else len(value))
+            out += value or b""
+            valid_to = timestamp
+        return bytes(out)
+
+    def _versions(self, data: bytes) -> list[Version]:
+        stored = self.rows.get(data) or b""
+        versions = []
+        at = 0
+        while at < len(stored):
+            timestamp, length = _VERSION.unpack_from(stored, at)
+            at += _VERSION.size
+            value = None if length == _DELETED else stored[at : at + length]
+            versions.append(Version(timestamp, value))
+            at += max(0, length)
+        return versions
+
+    def _row(self, version: Version | None) -> tuple[object, int] | None:
+        if version is None or version.value is None:
+            return None
+        return self._decode_value(version.value), version.timestamp
+
+
+def _leaves_no_trace(version: Version, versions: list[Version], older: list[Version]) -> bool:
+    """A deletion of the newest value at its own time, with no value before it that would end then: as if neither had been."""
+    replaces_newest = bool(versions) and versions[0].timestamp == version.timestamp
+    return (
+        version.value is None
+        and replaces_newest
+        and versions[0].value is not None
+        and (not older or older[0].value is None)
+    )
