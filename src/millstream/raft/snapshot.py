@@ -25,7 +25,7 @@ from millstream.raft.voter_set import (
     voters_from_record,
     voters_record,
 )
-from millstream.records.batch import iterate_batches
+from millstream.records.batch import iterate_batches, validate_batch
 from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.control import ControlType, build_control_batch, read_control_type
 from millstream.records.record import Record, iterate_records
@@ -90,6 +90,7 @@ def decode_snapshot(snapshot_id: SnapshotId, data: bytes) -> Snapshot:
     values: list[bytes] = []
     is_whole = False
     for batch, view in iterate_batches(memoryview(data)):
+        validate_batch(batch, view)
         for record in iterate_records(batch, view):
             if not batch.is_control:
                 values.append(bytes(record.value or b""))
