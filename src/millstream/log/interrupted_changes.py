@@ -10,6 +10,8 @@ another crash has the same end. An index file is always renamed over its predece
 
 from __future__ import annotations
 
+from typing import Final
+
 from millstream.log.header_scan import scan_headers
 from millstream.log.segment_files import (
     CLEANED_SUFFIX,
@@ -22,13 +24,18 @@ from millstream.log.segment_files import (
 )
 from millstream.runtime import FileSystem
 
+_UNFINISHED: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX, ".tmp")
+_INDEX_SUFFIXES: Final = tuple(kind for kind in SEGMENT_SUFFIXES if kind != LOG_SUFFIX)
 
-def finish_interrupted_changes(file_system: FileSystem, directory: str) -> None:
-    """Afterwards the directory holds whole segments only. Raises OSError."""
-    for name in file_system.list(directory):
+
+def finish_interrupted_changes(file_system: FileSystem, directory: str) -> list[str]:
+    """Afterwards the directory holds whole segments only; returns the names in it. Raises OSError."""
+    names = file_system.list(directory)
+    if not any(name.endswith(_UNFINISHED) for name in names) and not _orphans(names):
+        return names
+    for name in names:
         if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
             file_system.remove(f"{directory}/{name}")
-    names = set(file_system.list(directory))
     swapped = [
         base_offset
         for name in names
@@ -36,11 +43,12 @@ def finish_interrupted_changes(file_system: FileSystem, directory: str) -> None:
     ]
     for base_offset in sorted(swapped):
         _finish_swap(file_system, directory, base_offset)
-    for name in file_system.list(directory):
-        if name.endswith(SWAP_SUFFIX) or _is_orphan(name, names | _logs(swapped)):
-            file_system.remove(f"{directory}/{name}")
+    names = file_system.list(directory)
+    for name in [*_orphans(names), *(name for name in names if name.endswith(SWAP_SUFFIX))]:
+        file_system.remove(f"{directory}/{name}")
     if swapped:
         file_system.sync_directory(directory)
+    return file_system.list(directory)
 
 
 def _finish_swap(file_system: FileSystem, directory: str, base_offset: int) -> None:
@@ -68,14 +76,14 @@ def _end_offset(file_system: FileSystem, directory: str, base_offset: int) -> in
         file.close()
 
 
-def _logs(base_offsets: list[int]) -> set[str]:
-    return {f"{base_offset:020d}{LOG_SUFFIX}" for base_offset in base_offsets}
-
-
-def _is_orphan(name: str, names: set[str]) -> bool:
-    """An index whose log file is gone."""
-    for kind in SEGMENT_SUFFIXES:
-        base_offset = offset_of(name, kind)
-        if base_offset is not None and f"{base_offset:020d}{LOG_SUFFIX}" not in names:
-            return True
-    return False
+def _orphans(names: list[str]) -> list[str]:
+    """Indexes whose log file is gone."""
+    logs = {
+        base_offset for name in names if (base_offset := offset_of(name, LOG_SUFFIX)) is not None
+    }
+    return [
+        name
+        for name in names
+        for kind in _INDEX_SUFFIXES
+        if (base_offset := offset_of(name, kind)) is not None and base_offset not in logs
+    ]

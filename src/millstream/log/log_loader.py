@@ -23,15 +23,13 @@ def load_log(
     """Raises OSError when the disk refuses."""
     file_system = environment.file_system
     file_system.make_directory(directory)
-    finish_interrupted_changes(file_system, directory)
+    names = finish_interrupted_changes(file_system, directory)
     limits = SegmentLimits.of(config)
 
     def new_segment(base_offset: int) -> Segment:
         return Segment(file_system, directory, base_offset, limits)
 
-    bases = [
-        o for name in file_system.list(directory) if (o := offset_of(name, LOG_SUFFIX)) is not None
-    ]
+    bases = [o for name in names if (o := offset_of(name, LOG_SUFFIX)) is not None]
     segments = Segments(
         Segment(file_system, directory, base, limits) for base in bases or [saved.log_start_offset]
     )
@@ -43,7 +41,7 @@ def load_log(
         segments=segments,
         producers=ProducerState(),
         leader_epochs=epochs,
-        snapshots=ProducerSnapshots(file_system, directory),
+        snapshots=ProducerSnapshots(file_system, directory, names),
         log_start_offset=log_start_offset,
         log_end_offset=recovery.end_offset,
         recovery_point=min(saved.recovery_point, recovery.end_offset),
@@ -56,6 +54,8 @@ def load_log(
     if not epochs.entries:
         rebuild_epochs(epochs, loaded.segments)
     _load_producers(loaded, recovery)
+    for segment in loaded.segments:
+        segment.release()
     return loaded
 
 

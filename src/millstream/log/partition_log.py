@@ -253,6 +253,7 @@ class PartitionLog:
         for header in headers:
             timestamp_ms = max(timestamp_ms, header.max_timestamp)
         active = self._state.segments.active
+        active.prepare_indexes()
         if active.is_full_for(batches.size_bytes, headers[-1].last_offset) or self._is_too_old(
             timestamp_ms, now
         ):
@@ -281,7 +282,6 @@ class PartitionLog:
         self._active_since_ms = now.wall_ms
         jitter_ms = min(self._config.segment_jitter_ms, self._config.segment_ms)
         self._jitter_ms = self._environment.random.randrange(jitter_ms) if jitter_ms > 0 else 0
-        self._state.segments.active.prepare_indexes()
 
     # --- read
 

@@ -17,27 +17,33 @@ from millstream.runtime import FileSystem
 
 @final
 class ProducerSnapshots:
-    def __init__(self, file_system: FileSystem, directory: str) -> None:
+    def __init__(self, file_system: FileSystem, directory: str, names: Iterable[str]) -> None:
+        """`names`: what lies in the directory."""
         self._file_system = file_system
         self._directory = directory
+        self._offsets = {
+            offset for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None
+        }
 
     def moved_to(self, directory: str) -> None:
         self._directory = directory
 
     def offsets(self) -> list[int]:
-        names = self._file_system.list(self._directory)
-        return sorted(
-            offset for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None
-        )
+        return sorted(self._offsets)
 
     def write(self, offset: int, entries: Iterable[ProducerSnapshotEntry]) -> None:
         """Not synced: its checksum tells a torn snapshot from a whole one, and the log replaces it."""
+        data = encode_producer_snapshot(entries)
+        if offset in self._offsets and self._file_system.read(self._path(offset)) == data:
+            return  # an idle log is closed again and again; emptying a file costs more than reading it
         file = self._file_system.open(self._path(offset))
         try:
-            file.truncate(0)
-            file.append([encode_producer_snapshot(entries)])
+            if file.size:
+                file.truncate(0)
+            file.append([data])
         finally:
             file.close()
+        self._offsets.add(offset)
 
     def load_latest(self, highest: int) -> tuple[int, list[ProducerSnapshotEntry]] | None:
         """The newest readable snapshot taken at or below `highest`; unreadable ones are removed."""
@@ -52,9 +58,10 @@ class ProducerSnapshots:
         return None
 
     def remove(self, offsets: Iterable[int]) -> None:
-        for offset in offsets:
-            if self._file_system.exists(self._path(offset)):
+        for offset in list(offsets):
+            if offset in self._offsets:
                 self._file_system.remove(self._path(offset))
+                self._offsets.remove(offset)
 
     def remove_after(self, offset: int) -> None:
         self.remove(found for found in self.offsets() if found > offset)

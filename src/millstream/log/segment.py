@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, Self, final
 from millstream.errors import CorruptMessage
 from millstream.log.header_scan import scan_headers
 from millstream.log.index_file import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES, CorruptIndex
+from millstream.log.lazy_file import LazyFile
 from millstream.log.offset_index import OffsetIndex
 from millstream.log.segment_files import (
     CLEANED_SUFFIX,
@@ -74,7 +75,8 @@ class Segment:
         self.max_timestamp_offset = -1
         self._file_system = file_system
         self._suffix = suffix
-        self._file = file_system.open(self._path(LOG_SUFFIX))
+        path = self._path(LOG_SUFFIX)
+        self._file = LazyFile(file_system, path, exists=file_system.exists(path))
         self._offset_index = OffsetIndex(file_system, self._path(INDEX_SUFFIX), limits.index_bytes)
         self._time_index = TimeIndex(file_system, self._path(TIME_INDEX_SUFFIX), limits.index_bytes)
         self.transaction_index = TransactionIndex(file_system, self._path(TRANSACTION_INDEX_SUFFIX))
@@ -138,7 +140,7 @@ class Segment:
     def append(self, buffers: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
         """Writes whole batches with their final offsets. Raises OSError; the owner then calls `cut_back`.
 
-        The owner has called `prepare_indexes` when the segment became active.
+        The owner has called `prepare_indexes`.
         """
         position = self._file.size
         self._file.append(buffers)
@@ -340,6 +342,7 @@ class Segment:
     def moved_to(self, directory: str) -> None:
         """The files have other names now, which the segment knows; open ones go on."""
         self.directory = directory
+        self._file.moved_to(self._path(LOG_SUFFIX))
         self._offset_index.moved_to(self._path(INDEX_SUFFIX))
         self._time_index.moved_to(self._path(TIME_INDEX_SUFFIX))
         self.transaction_index.moved_to(self._path(TRANSACTION_INDEX_SUFFIX))
@@ -353,6 +356,7 @@ class Segment:
             if self._file_system.exists(path):
                 self._file_system.rename(path, path + DELETED_SUFFIX)
         self._suffix = DELETED_SUFFIX
+        self._file.moved_to(self._path(LOG_SUFFIX))
 
     def remove(self) -> None:
         """Closes the segment and removes its files, under the names they have now."""
@@ -363,6 +367,10 @@ class Segment:
 
     def _path(self, kind: str) -> str:
         return segment_path(self.directory, self.base_offset, kind) + self._suffix
+
+    def release(self) -> None:
+        """Gives the descriptor of the log file back until it is needed; only while nobody can be using it."""
+        self._file.release()
 
     def close(self) -> None:
         self._file.close()
