@@ -1,6 +1,6 @@
 """Answers without what differs from run to run: ids become names in the order they are first seen, times and ports words.
 
-Lists of structs are sorted, because no API of Kafka promises their order (its own comes from hash maps). Texts meant for
+Lists of structs and of texts are sorted, because no API of Kafka promises their order (its own comes from hash maps). Texts meant for
 people are kept as present or absent: ours are our own words. Records are shown as what their batches say.
 """
 
@@ -26,6 +26,7 @@ _TEXTS: Final = frozenset(
         "acknowledgeErrorMessage",
         "batchIndexErrorMessage",
         "documentation",
+        "acknowledgeErrorMessage",
         "statusDetail",
     }
 )
@@ -138,6 +139,8 @@ def _sorted(value: Json) -> Json:
     found = [_sorted(element) for element in value]
     if found and all(isinstance(element, dict) for element in found):
         found.sort(key=_sort_key)
+    elif found and all(isinstance(element, str) for element in found):
+        found.sort()
     return found
 
 

@@ -138,8 +138,12 @@ class Session:
     def known_topic(self, suffix: str = "", partitions: int = 1, **configs: str) -> Topic:
         """A new topic that coordinators know too: Kafka's hear of it a moment after its leaders."""
         topic = self.topic(suffix, partitions, **configs)
-        time.sleep(0.1)
+        self.settle()
         return topic
+
+    def settle(self) -> None:
+        """Gives Kafka the moment in which a change of metadata reaches all of its parts. Ours applies it before it answers."""
+        time.sleep(0.1)
 
     def name(self, suffix: str = "") -> str:
         """A name that no other case uses."""

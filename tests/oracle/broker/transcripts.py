@@ -82,26 +82,32 @@ def _differing(kafka: Any, ours: Any, path: str = "") -> Iterator[tuple[str, Any
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A line of the list: patterns as in file names, and the reason."""
+    """An entry of the list: patterns as in file names, the two values where only they are meant, and the reason."""
 
     case: str
-    step: str
-    path: str
     reason: str
+    step: str = "*"
+    path: str = "*"
+    kafka: Any = None
+    ours: Any = None
 
     def covers(self, difference: Difference) -> bool:
         return (
             fnmatchcase(difference.case, self.case)
             and fnmatchcase(difference.step, self.step)
             and fnmatchcase(difference.path, self.path.replace("[]", "[[]]"))
+            and (self.kafka is None or difference.kafka in self.kafka)
+            and (self.ours is None or difference.ours in self.ours)
         )
 
 
 def allowed_differences() -> list[Allowed]:
+    """TOML has no null: the text "null" stands for it."""
     entries = tomllib.loads(DIFFERENCES.read_text()).get("difference", [])
-    return [
-        Allowed(e["case"], e.get("step", "*"), e.get("path", "*"), e["reason"]) for e in entries
-    ]
+    for entry in entries:
+        for side in {"kafka", "ours"} & set(entry):
+            entry[side] = [None if value == "null" else value for value in entry[side]]
+    return [Allowed(**entry) for entry in entries]
 
 
 def unexplained(differences: Iterable[Difference], allowed: Sequence[Allowed]) -> list[Difference]:

@@ -283,6 +283,7 @@ def describe_quorum(s: Session) -> None:
             for topic in answer.topics:
                 for entry in topic.partitions:
                     entry.high_watermark = min(entry.high_watermark, 1)
+                    entry.leader_epoch = min(entry.leader_epoch, 1)
                     for replica in [*entry.current_voters, *entry.observers]:
                         replica.log_end_offset = min(replica.log_end_offset, 1)
             from millstream.protocol.json_form import to_json

@@ -188,6 +188,7 @@ def alter_broker_configs(s: Session) -> None:
     ):  # fmt: skip
         alter(s, 1, f"to check: {note}", BROKER, name, *changes, validate_only=True)
         alter(s, 1, note, BROKER, name, *changes)
+        s.settle()
         describe(s, 4, f"after: {note}", BROKER, "1", keys, include_synonyms=True)
         describe(s, 4, f"defaults after: {note}", BROKER, "", keys, include_synonyms=True)
 
@@ -203,6 +204,7 @@ def alter_group_configs(s: Session) -> None:
     ):  # fmt: skip
         alter(s, 1, f"to check: {note}", GROUP, group, *changes, validate_only=True)
         alter(s, 1, note, GROUP, group, *changes)
+        s.settle()
         describe(s, 4, f"after: {note}", GROUP, group, include_synonyms=True)
     alter(s, 1, "without a name", GROUP, "", ("consumer.session.timeout.ms", SET, "50000"))
 
@@ -215,6 +217,7 @@ def alter_client_metrics(s: Session) -> None:
         ("bad match", ("match", SET, "client_id")), ("unknown match", ("match", SET, "colour=red")), ("unknown key", ("no.such", SET, "1")), ("deleted", ("interval.ms", DELETE, None)),
     ):  # fmt: skip
         alter(s, 1, note, METRICS, name, *changes)
+        s.settle()
         describe(s, 4, f"after: {note}", METRICS, name)
     for version in versions("ListConfigResources"):
         s.ask("ListConfigResources", version, "client metrics", resource_types=[METRICS])
