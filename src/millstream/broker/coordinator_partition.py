@@ -65,6 +65,8 @@ class CoordinatorServices:
     """auto, always or never, as for produces with acks=all."""
     commit_timeout_ms: int
     codec: Codec = Codec.NONE
+    on_written: Callable[[Sequence[CoordinatorRecord]], None] = lambda _records: None
+    """Told of records once they are in the log; must not raise."""
 
 
 class CoordinatorPartition(Generic[ShardT]):
@@ -202,6 +204,7 @@ class CoordinatorPartition(Generic[ShardT]):
             # A client chose strings that are legal in a request but too long for a record.
             self._append_failed(InvalidRequest(str(error)), now)
             return
+        self._services.on_written(records)
         self._runtime.appended(Offset(appended.first_offset), now)
         if self._is_safe(self._runtime.end_offset):
             self._runtime.committed(Offset(self._runtime.end_offset))

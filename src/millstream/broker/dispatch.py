@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import cast
+from typing import Any, cast
 
 from millstream.broker.error_responses import NoAnswer, error_response
+from millstream.broker.metrics.request_metrics import ApiMetrics, RequestMetrics
 from millstream.broker.node import Node
 from millstream.broker.registry import Handler
 from millstream.broker.request_context import RequestContext
@@ -29,10 +30,20 @@ _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
 class _Route:
     """What dispatch needs of one API, looked up once."""
 
-    __slots__ = ("decode", "handle", "highest", "key", "lowest", "response_class")
+    __slots__ = (
+        "decode",
+        "handle",
+        "has_error_code",
+        "highest",
+        "key",
+        "lowest",
+        "metrics",
+        "response_class",
+    )
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, metrics: RequestMetrics) -> None:
         self.key = handler.api.key
+        self.metrics: ApiMetrics = metrics.api(handler.api.key, handler.api.versions)
         self.lowest = handler.api.lowest
         self.highest = handler.api.highest
         self.handle: Callable[[Message, RequestContext], Message | Awaitable[Message] | None] = (
@@ -42,6 +53,7 @@ class _Route:
             handler.api.key
         ).decode
         self.response_class: type = response_class(handler.api.key)
+        self.has_error_code = hasattr(self.response_class(), "error_code")
 
 
 class Dispatcher:
@@ -50,7 +62,10 @@ class Dispatcher:
     def __init__(self, node: Node, handlers: Mapping[ApiKey, Handler]) -> None:
         self._node = node
         self._clock = node.clock
-        self._routes = {int(key): _Route(handler) for key, handler in handlers.items()}
+        self._now_ns = node.metrics.now_ns
+        self._routes = {
+            int(key): _Route(handler, node.metrics.requests) for key, handler in handlers.items()
+        }
 
     def may_overlap(self, frame: memoryview) -> bool:
         """Produces may: each is appended when it is dispatched, and only waits for its acknowledgement."""
@@ -62,6 +77,7 @@ class Dispatcher:
         """Raises ProtocolError to have the connection closed: the frame cannot be understood, is not served, or failed
         without anybody waiting for an answer.
         """
+        begin_ns = self._now_ns()
         try:
             header, at = decode_request_header(frame)
         except UnsupportedVersion as error:
@@ -77,38 +93,59 @@ class Dispatcher:
             if result is None:
                 return None
             if not isinstance(result, route.response_class):  # asking for Awaitable costs more
-                return self._finish(route, header, message, cast("Awaitable[Message]", result))
-            return encode_response(
+                times = (begin_ns, self._now_ns())
+                waits_for = cast("Awaitable[Message]", result)
+                return self._finish(route, header, message, waits_for, times)
+            response: Response = encode_response(
                 route.key, version, header.correlation_id, cast("Message", result)
             )
+            if route.has_error_code:
+                _count_error(route, result)
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
-            return _failed(route.key, header, message, error)
+            response = _failed(route, header, message, error)
+        route.metrics.answered_at_once(version, begin_ns, self._now_ns())
+        return response
 
     async def _finish(
-        self, route: _Route, header: RequestHeader, message: Message, result: Awaitable[Message]
+        self,
+        route: _Route,
+        header: RequestHeader,
+        message: Message,
+        result: Awaitable[Message],
+        times: tuple[int, int],
     ) -> Response | None:
+        """`times`: when the request came, and when it began to wait."""
+        version = header.request_api_version
         try:
-            response: Message | None = await result
-            if response is None:
+            answer: Message | None = await result
+            if answer is None:
                 return None
-            return encode_response(
-                route.key, header.request_api_version, header.correlation_id, response
-            )
+            response: Response = encode_response(route.key, version, header.correlation_id, answer)
+            if route.has_error_code:
+                _count_error(route, answer)
         except Exception as error:  # noqa: BLE001 - see `handle`
-            return _failed(route.key, header, message, error)
+            response = _failed(route, header, message, error)
+        route.metrics.answered_later(version, *times, self._now_ns())
+        return response
 
 
-def _failed(key: ApiKey, header: RequestHeader, message: Message, error: Exception) -> Response:
+def _count_error(route: _Route, response: Any) -> None:  # Any: has an error_code
+    if response.error_code:
+        route.metrics.errors[response.error_code] += 1
+
+
+def _failed(route: _Route, header: RequestHeader, message: Message, error: Exception) -> Response:
     """Raises ProtocolError when not even the error can be told, or nobody wants to hear it."""
-    version = header.request_api_version
+    key, version = route.key, header.request_api_version
     if not isinstance(error, KafkaError):
         _LOGGER.error(
             "%s v%d from client %r failed unexpectedly",
             key.name, version, header.client_id, exc_info=error,
         )  # fmt: skip
         error = UnknownServerError()
+    route.metrics.errors[error.code] += 1
     try:
         response = error_response(key, version, message, error)
         return encode_response(key, version, header.correlation_id, response)

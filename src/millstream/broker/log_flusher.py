@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from millstream.broker.disk_pool import DiskPool
+from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node import Tasks
 from millstream.errors import KafkaStorageError
 from millstream.log.partition_log import PartitionLog
@@ -18,10 +19,11 @@ from millstream.runtime import Clock
 class GroupCommitFlusher:
     """Implements `node.LogFlusher`."""
 
-    def __init__(self, pool: DiskPool, tasks: Tasks, clock: Clock) -> None:
+    def __init__(self, pool: DiskPool, tasks: Tasks, clock: Clock, metrics: NodeMetrics) -> None:
         self._pool = pool
         self._tasks = tasks
         self._clock = clock
+        self._metrics = metrics
         self._running: dict[int, asyncio.Event] = {}
         """By id of the log, whose entry is removed before the log can go."""
 
@@ -48,10 +50,12 @@ class GroupCommitFlusher:
         try:
             plan = log.plan_flush()
             if plan is not None:
+                begin_ns = self._metrics.now_ns()
                 try:
                     await self._pool.run(plan.sync)
                 except OSError as error:
                     log.fail_flush(plan, error)
+                self._metrics.flushes.observe((self._metrics.now_ns() - begin_ns) // 1_000)
                 log.complete_flush(plan, self._clock.now())
         except KafkaStorageError:
             assert log.failure is not None, "a log that failed to flush refuses everything"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from millstream.broker.fetch_sessions import FetchSessions
     from millstream.broker.group_coordination import GroupCoordination
     from millstream.broker.metadata_driver import QuorumDescription
+    from millstream.broker.metrics.node_metrics import NodeMetrics
     from millstream.broker.producer_ids import ProducerIds
     from millstream.broker.purgatory import Purgatory
     from millstream.broker.replica_moves import ReplicaMoves
@@ -129,6 +130,7 @@ class Node:
     purgatory: Purgatory
     fetch_sessions: FetchSessions
     streams_internal_topics: StreamsInternalTopics
+    metrics: NodeMetrics
     authorizer: Authorizer
     quotas: Quotas
     client_telemetry: ClientTelemetry

@@ -5,6 +5,7 @@ log directory -> metadata log -> quorum -> controller -> image -> partitions -> 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,6 +33,7 @@ from millstream.broker.listeners import Listener
 from millstream.broker.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.log_flusher import GroupCommitFlusher
 from millstream.broker.metadata_quorum import MetadataQuorum
+from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.node import Node, NodeIdentity
 from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.producer_ids import ProducerIds
@@ -101,6 +103,7 @@ class NodeParts:
         self._snapshots = quorum.snapshots()
         self._controller.attach(self._driver)
         self._session = BrokerSession(self._controller, self._identity, config, clock)
+        self._metrics = NodeMetrics(time.perf_counter_ns)
         self._purgatory = Purgatory(clock)
         self._assignments = DirectoryAssignments(
             self._controller, self._session, self._identity.node_id
@@ -114,7 +117,7 @@ class NodeParts:
             on_placed=self._assignments.placed,
         )
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
-        self._flusher = GroupCommitFlusher(pool, tasks, clock)
+        self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
         self._moves = ReplicaMoves(directories, pool, tasks, clock, self._tell_moved)
         self._background = BackgroundWork(directories, self._partitions, self._flusher, pool, clock)
         self._cleaner = LogCleaner(
@@ -204,6 +207,8 @@ class NodeParts:
         ):
             self.node.client_telemetry.follow(published.image)
         self._partitions.apply(published)
+        if published.delta.topics.deleted():
+            self._metrics.topics.forget_others(published.image.topics.by_name)
         self.node.group_coordinator.apply(published.image)
         self.node.transaction_coordinator.apply(published.image)
         self.node.share_groups.apply(published.image)
@@ -254,7 +259,7 @@ class NodeParts:
             self._environment.random,
             partitions=self._partitions,
             tasks=self._tasks,
-            services=services,
+            services=replace(services, on_written=self._metrics.groups.written),
         )
         producer_ids = ProducerIds(self._controller, self._identity.node_id)
         markers = TransactionMarkers(self._partitions, groups, services)
@@ -288,6 +293,7 @@ class NodeParts:
             streams_internal_topics=StreamsInternalTopics(
                 self._controller, self._tasks, self._clock, config.request_timeout_ms
             ),
+            metrics=self._metrics,
             authorizer=ALLOW_ALL,
             quotas=UNLIMITED,
         )

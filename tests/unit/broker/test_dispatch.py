@@ -11,6 +11,7 @@ from millstream.broker.api_spec import ApiSpec
 from millstream.broker.dispatch import Dispatcher
 from millstream.broker.error_responses import NoAnswer
 from millstream.broker.handlers import api_versions
+from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
 from millstream.metadata.image import MetadataImage
@@ -37,6 +38,7 @@ def dispatcher(heartbeat: Any = lambda request, context: HeartbeatResponse()) ->
     }
     node: Any = SimpleNamespace(
         clock=StillClock(),
+        metrics=NodeMetrics(lambda: 0),
         apis=tuple(handler.api for handler in handlers.values()),
         config=SimpleNamespace(millstream_client_telemetry_enable=False),
         metadata=SimpleNamespace(
