@@ -34,6 +34,7 @@ from millstream.protocol.generated import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    streams_group_describe,
 )
 
 # Any: request and response are the generated classes of the key they stand under; no type joins a key to its classes.
@@ -339,6 +340,17 @@ def _describe_groups(
     )
 
 
+def _streams_group_describe(
+    request: streams_group_describe.StreamsGroupDescribeRequest, error: KafkaError
+) -> streams_group_describe.StreamsGroupDescribeResponse:
+    return streams_group_describe.StreamsGroupDescribeResponse(
+        groups=[
+            streams_group_describe.DescribedGroup(error_code=error.code, group_id=group)
+            for group in request.group_ids
+        ]
+    )
+
+
 def _delete_groups(
     request: delete_groups.DeleteGroupsRequest, error: KafkaError
 ) -> delete_groups.DeleteGroupsResponse:
@@ -384,6 +396,7 @@ _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
         ApiKey.DESCRIBE_PRODUCERS: transaction_errors.describe_producers_failed,
         ApiKey.DESCRIBE_GROUPS: _describe_groups,
         ApiKey.DELETE_GROUPS: _delete_groups,
+        ApiKey.STREAMS_GROUP_DESCRIBE: _streams_group_describe,
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
     }
 )
