@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from millstream.broker.api_spec import ApiSpec
     from millstream.broker.client_telemetry import ClientTelemetry
     from millstream.broker.config import BrokerConfig
+    from millstream.broker.disk_pool import DiskPool
     from millstream.broker.fetch_sessions import FetchSessions
     from millstream.broker.group_coordination import GroupCoordination
     from millstream.broker.metadata_driver import QuorumDescription
@@ -118,6 +119,7 @@ class Node:
     partitions: Partitions
     log_directories: LogDirectories
     replica_moves: ReplicaMoves
+    disk_pool: DiskPool
     metadata: Metadata
     controller: ControllerClient
     log_flusher: LogFlusher

@@ -275,6 +275,7 @@ class NodeParts:
             partitions=self._partitions,
             log_directories=self._directories,
             replica_moves=self._moves,
+            disk_pool=self._pool,
             metadata=self._controller,
             controller=self._controller,
             log_flusher=self._flusher,

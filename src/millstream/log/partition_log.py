@@ -11,7 +11,7 @@ the log refuses everything: what the disk holds is no longer known.
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, NoReturn, Self, final
 
 from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
@@ -33,7 +33,13 @@ from millstream.log.log_state import LogState
 from millstream.log.producer_replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
 from millstream.log.segment import Segment, SegmentLimits
-from millstream.log.timestamp_lookup import TimestampedOffset, find_max_timestamp, find_timestamp
+from millstream.log.timestamp_lookup import (
+    BatchSearch,
+    TimestampedOffset,
+    first_found,
+    max_timestamp_searches,
+    timestamp_searches,
+)
 from millstream.log.transaction_index import AbortedTransaction
 from millstream.log.truncation import cut_log, start_over
 from millstream.metadata.topic_config import LogConfig
@@ -312,19 +318,30 @@ class PartitionLog:
         except OSError as error:
             raise self._storage_error("read", error) from error
 
+    def timestamp_searches(self, timestamp_ms: int) -> Iterator[BatchSearch]:
+        """Where the first record may be whose timestamp is `timestamp_ms` or later. Raises KafkaStorageError, also later."""
+        state = self._state
+        return self._guarded(
+            timestamp_searches(state.segments, timestamp_ms, state.log_start_offset)
+        )
+
+    def max_timestamp_searches(self) -> Iterator[BatchSearch]:
+        """Where the record with the largest timestamp may be. Raises KafkaStorageError, also later."""
+        state = self._state
+        return self._guarded(max_timestamp_searches(state.segments, state.log_start_offset))
+
     def offset_for_timestamp(self, timestamp_ms: int) -> TimestampedOffset | None:
-        """The first record whose timestamp is `timestamp_ms` or later. Reads batches; raises KafkaStorageError."""
-        self._check_usable()
-        try:
-            return find_timestamp(self._state.segments, timestamp_ms, self._state.log_start_offset)
-        except OSError as error:
-            raise self._storage_error("read", error) from error
+        """Searches here and now. Raises KafkaStorageError."""
+        return first_found(self.timestamp_searches(timestamp_ms))
 
     def max_timestamp_offset(self) -> TimestampedOffset | None:
-        """The record with the largest timestamp; None when there is none. Raises KafkaStorageError."""
+        """Searches here and now; None when there are no timestamps. Raises KafkaStorageError."""
+        return first_found(self.max_timestamp_searches())
+
+    def _guarded(self, searches: Iterator[BatchSearch]) -> Iterator[BatchSearch]:
         self._check_usable()
         try:
-            return find_max_timestamp(self._state.segments, self._state.log_start_offset)
+            yield from searches
         except OSError as error:
             raise self._storage_error("read", error) from error
 

@@ -24,13 +24,14 @@ def plan_retention(
     """The longest run of segments from the start that may go.
 
     The active segment is included when all its data is too old; the owner rolls first. A segment without timestamps
-    has no age.
+    is as old as its file.
     """
     excess_bytes = segments.size_bytes - config.retention_bytes
     planned: list[Segment] = []
 
     def is_too_old(segment: Segment) -> bool:
-        return 0 <= segment.largest_timestamp_ms < now_ms - config.retention_ms
+        latest_ms = segment.largest_timestamp_ms
+        return (latest_ms if latest_ms >= 0 else segment.modified_ms) < now_ms - config.retention_ms
 
     def is_excess(segment: Segment) -> bool:
         return excess_bytes >= segment.size_bytes

@@ -1,15 +1,19 @@
-"""Offsets by time: ListOffsets with a timestamp or with MAX_TIMESTAMP. Exact to the record, so one batch is unpacked."""
+"""Offsets by time: ListOffsets with a timestamp or with MAX_TIMESTAMP. Exact to the record, so one batch is unpacked.
+
+Finding the batch costs a look into an index; unpacking it may take long, and is left to whoever knows where to wait.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from millstream.log.header_scan import read_batch
 from millstream.log.segment import BatchStart, Segment
 from millstream.log.segments import Segments
-from millstream.records.batch import BatchHeader
-from millstream.records.record import Record, iterate_records
+from millstream.records.record import iterate_records
+from millstream.runtime import File
 
 
 class TimestampedOffset(NamedTuple):
@@ -18,32 +22,54 @@ class TimestampedOffset(NamedTuple):
     leader_epoch: int
 
 
-def find_timestamp(
+@dataclass(frozen=True, slots=True)
+class BatchSearch:
+    """A batch that may hold the record looked for. `run` touches nothing but its file, so it may run in any thread."""
+
+    file: File
+    start: BatchStart
+    timestamp_ms: int
+    log_start_offset: int
+
+    @property
+    def size_bytes(self) -> int:
+        return self.start.header.size_bytes
+
+    def run(self) -> TimestampedOffset | None:
+        """Unpacks the batch. Raises OSError, and KafkaError for a batch that is damaged."""
+        header = self.start.header
+        batch = read_batch(self.file, self.start.position, header)
+        for record in iterate_records(header, batch):
+            if record.timestamp >= self.timestamp_ms and record.offset >= self.log_start_offset:
+                return TimestampedOffset(
+                    record.offset, record.timestamp, header.partition_leader_epoch
+                )
+        return None
+
+
+def timestamp_searches(
     segments: Segments, timestamp_ms: int, log_start_offset: int
-) -> TimestampedOffset | None:
-    """The first record from `log_start_offset` on whose timestamp is `timestamp_ms` or later; None when there is none."""
+) -> Iterator[BatchSearch]:
+    """Where the first record from `log_start_offset` on may be whose timestamp is `timestamp_ms` or later: mostly one batch."""
     for segment in segments.from_offset(log_start_offset):
         if segment.largest_timestamp_ms < timestamp_ms:
             continue
         for start in _batches_from_time(segment, timestamp_ms):
-            if (
-                start.header.max_timestamp < timestamp_ms
-                or start.header.last_offset < log_start_offset
-            ):
-                continue
-            for record in _records(segment, start):
-                if record.timestamp >= timestamp_ms and record.offset >= log_start_offset:
-                    return _found(record, start.header)
-    return None
+            header = start.header
+            if header.max_timestamp >= timestamp_ms and header.last_offset >= log_start_offset:
+                yield BatchSearch(segment.file, start, timestamp_ms, log_start_offset)
 
 
-def find_max_timestamp(segments: Segments, log_start_offset: int) -> TimestampedOffset | None:
-    """The record with the largest timestamp, the first one of several (KIP-734); None for a log without timestamps."""
+def max_timestamp_searches(segments: Segments, log_start_offset: int) -> Iterator[BatchSearch]:
+    """The same for the record with the largest timestamp, the first one of several (KIP-734)."""
     candidates = [s for s in segments.from_offset(log_start_offset) if s.largest_timestamp_ms >= 0]
-    if not candidates:
-        return None
-    latest = max(segment.max_timestamp_ms for segment in candidates)
-    return find_timestamp(segments, latest, log_start_offset)
+    latest = max((segment.max_timestamp_ms for segment in candidates), default=None)
+    return iter(()) if latest is None else timestamp_searches(segments, latest, log_start_offset)
+
+
+def first_found(searches: Iterator[BatchSearch]) -> TimestampedOffset | None:
+    """Runs them where it is called."""
+    return next((found for search in searches if (found := search.run()) is not None), None)
 
 
 def _batches_from_time(segment: Segment, timestamp_ms: int) -> Iterator[BatchStart]:
@@ -51,11 +77,3 @@ def _batches_from_time(segment: Segment, timestamp_ms: int) -> Iterator[BatchSta
     floor = segment.time_index.lookup(timestamp_ms - 1)
     position = segment.position_of(segment.base_offset + floor.relative_offset)
     return segment.headers(position or 0)
-
-
-def _records(segment: Segment, start: BatchStart) -> Iterator[Record]:
-    return iterate_records(start.header, read_batch(segment.file, start.position, start.header))
-
-
-def _found(record: Record, header: BatchHeader) -> TimestampedOffset:
-    return TimestampedOffset(record.offset, record.timestamp, header.partition_leader_epoch)

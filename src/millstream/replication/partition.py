@@ -218,21 +218,16 @@ class Partition:
     def offset_for_timestamp(
         self, timestamp_ms: int, *, is_read_committed: bool
     ) -> TimestampedOffset | None:
-        """The first committed record that is not older; None when there is none. Reads batches."""
-        return self._if_visible(
-            self.log.offset_for_timestamp(timestamp_ms), is_read_committed=is_read_committed
-        )
+        """The first committed record that is not older; None when there is none. Unpacks a batch, here and now."""
+        found = self.log.offset_for_timestamp(timestamp_ms)
+        if found is None or not self.is_visible(found, is_read_committed=is_read_committed):
+            return None
+        return found
 
-    def max_timestamp_offset(self, *, is_read_committed: bool) -> TimestampedOffset | None:
-        return self._if_visible(
-            self.log.max_timestamp_offset(), is_read_committed=is_read_committed
-        )
-
-    def _if_visible(
-        self, found: TimestampedOffset | None, *, is_read_committed: bool
-    ) -> TimestampedOffset | None:
+    def is_visible(self, found: TimestampedOffset, *, is_read_committed: bool) -> bool:
+        """Consumers may be told of it."""
         upper_bound = self.last_stable_offset if is_read_committed else self._high_watermark
-        return found if found is not None and found.offset < upper_bound else None
+        return found.offset < upper_bound
 
     def epoch_end(self, epoch: int) -> EpochEnd:
         """Where leader epoch `epoch` ended, and which one it was if that wrote nothing; UNKNOWN_EPOCH beyond the leader's.

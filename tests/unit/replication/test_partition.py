@@ -146,7 +146,6 @@ def test_offsets_by_time_are_committed_ones(world):
     assert world.partition.offset_for_timestamp(0, is_read_committed=False) is None
     world.partition.apply(image(replicas=(1, 2), isr=(1,)))
     assert world.partition.offset_for_timestamp(0, is_read_committed=False) == (0, 1_000, 4)
-    assert world.partition.max_timestamp_offset(is_read_committed=False) == (0, 1_000, 4)
 
 
 def test_records_are_deleted_up_to_the_high_watermark(world):

@@ -11,12 +11,14 @@ everybody is answered as a consumer.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
+from millstream.broker.disk_pool import DiskPool
 from millstream.broker.request_context import RequestContext
-from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
-from millstream.log.timestamp_lookup import TimestampedOffset
+from millstream.errors import InvalidRequest, KafkaError, KafkaStorageError, UnsupportedVersion
+from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -44,9 +46,10 @@ _SINCE_VERSION: Final = {
 _READ_COMMITTED: Final = 1
 _LEADER_EPOCH_VERSION: Final = 4
 _NOTHING_FOUND: Final = TimestampedOffset(-1, -1, -1)
+_SMALL_BATCH_BYTES: Final = 4096
 
 
-def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+async def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
     answered: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
     for topic in request.topics:
         partitions = answered.setdefault(topic.name, {})
@@ -55,7 +58,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
             partitions[index] = (
                 ListOffsetsPartitionResponse(index, InvalidRequest.code)
                 if index in partitions
-                else _answer(topic.name, asked, request, context)
+                else await _answer(topic.name, asked, request, context)
             )
     return ListOffsetsResponse(
         topics=[
@@ -65,7 +68,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsR
     )
 
 
-def _answer(
+async def _answer(
     topic: str,
     asked: ListOffsetsPartition,
     request: ListOffsetsRequest,
@@ -81,9 +84,17 @@ def _answer(
             )
         partition = context.node.partitions.get(topic, asked.partition_index)
         partition.check_leader(asked.current_leader_epoch)
-        found = _find(
-            partition, asked.timestamp, is_read_committed=request.isolation_level == _READ_COMMITTED
-        )
+        is_read_committed = request.isolation_level == _READ_COMMITTED
+        found = _named_position(partition, asked.timestamp, is_read_committed=is_read_committed)
+        if found is None:
+            searches = (
+                partition.log.max_timestamp_searches()
+                if asked.timestamp == MAX_TIMESTAMP
+                else partition.log.timestamp_searches(asked.timestamp)
+            )
+            found = await _search(searches, context.node.disk_pool)
+            if not partition.is_visible(found, is_read_committed=is_read_committed):
+                found = _NOTHING_FOUND
     except KafkaError as error:
         return ListOffsetsPartitionResponse(
             partition_index=asked.partition_index, error_code=error.code
@@ -96,7 +107,10 @@ def _answer(
     )
 
 
-def _find(partition: Partition, timestamp: int, *, is_read_committed: bool) -> TimestampedOffset:
+def _named_position(
+    partition: Partition, timestamp: int, *, is_read_committed: bool
+) -> TimestampedOffset | None:
+    """None for what has to be looked for in the log."""
     match timestamp:
         case -1:  # LATEST
             return partition.latest_offset(is_read_committed=is_read_committed)
@@ -104,8 +118,18 @@ def _find(partition: Partition, timestamp: int, *, is_read_committed: bool) -> T
             return partition.earliest_offset()
         case -5 | -6:  # LATEST_TIERED, EARLIEST_PENDING_UPLOAD
             return _NOTHING_FOUND
-        case -3:  # MAX_TIMESTAMP
-            found = partition.max_timestamp_offset(is_read_committed=is_read_committed)
         case _:
-            found = partition.offset_for_timestamp(timestamp, is_read_committed=is_read_committed)
-    return found or _NOTHING_FOUND
+            return None
+
+
+async def _search(searches: Iterator[BatchSearch], pool: DiskPool) -> TimestampedOffset:
+    """Small batches are unpacked here and now, others where they keep nobody waiting. Raises KafkaStorageError."""
+    for search in searches:
+        try:
+            is_small = search.size_bytes <= _SMALL_BATCH_BYTES
+            found = search.run() if is_small else await pool.run(search.run)
+        except OSError as error:
+            raise KafkaStorageError(f"cannot read the log: {error.strerror or error}") from error
+        if found is not None:
+            return found
+    return _NOTHING_FOUND

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -59,6 +60,13 @@ class CountingRandom:
         return bytes(count)
 
 
+class InlinePool:
+    """Waits for the disk here and now."""
+
+    async def run(self, work: Callable[[], object]) -> object:
+        return work()
+
+
 @dataclass
 class InlineFlusher:
     """Syncs at once; counts how often somebody asked."""
@@ -92,6 +100,7 @@ class DataPlane:
             config=SimpleNamespace(millstream_flush_on_ack="auto", fetch_max_bytes=1 << 30),
             clock=self.clock,
             log_flusher=self.flusher,
+            disk_pool=InlinePool(),
             purgatory=self.purgatory,
             fetch_sessions=FetchSessions(CountingRandom(), slots_max=2),
         )

@@ -19,11 +19,12 @@ from millstream.records.builder import BatchOptions, build_batch
 from millstream.records.record import Record
 
 
-def ask(plane, *asked: ListOffsetsPartition, version=11, **fields):
+async def ask(plane, *asked: ListOffsetsPartition, version=11, **fields):
     request = ListOffsetsRequest(
         topics=[ListOffsetsTopic(name="t", partitions=list(asked))], **fields
     )
-    return list_offsets.handle(request, plane.context(version)).topics[0].partitions
+    response = await list_offsets.handle(request, plane.context(version))
+    return response.topics[0].partitions
 
 
 def at(timestamp: int, partition=0, epoch=-1) -> ListOffsetsPartition:
@@ -46,7 +47,7 @@ def filled(plane):
 
 async def test_named_positions(filled):
     filled.hosted["t", 0].delete_records_before(1)
-    told = {t: ask(filled, at(t))[0] for t in (-1, -2, -4, -5, -6)}
+    told = {t: (await ask(filled, at(t)))[0] for t in (-1, -2, -4, -5, -6)}
     assert {t: (p.offset, p.timestamp, p.leader_epoch) for t, p in told.items()} == {
         -1: (5, -1, 3),
         -2: (1, -1, 3),
@@ -63,17 +64,17 @@ async def test_named_positions(filled):
 async def test_a_timestamp_gives_the_first_record_not_older_exactly(
     filled, timestamp, offset, found
 ):
-    (told,) = ask(filled, at(timestamp))
+    (told,) = await ask(filled, at(timestamp))
     assert (told.error_code, told.offset, told.timestamp) == (0, offset, found)
 
 
 async def test_the_maximum_timestamp_gives_its_first_record(filled):
-    (told,) = ask(filled, at(-3))
+    (told,) = await ask(filled, at(-3))
     assert (told.offset, told.timestamp, told.leader_epoch) == (1, 300, 3)
 
 
 async def test_an_empty_partition_has_no_maximum_timestamp(plane):
-    (told,) = ask(plane, at(-3))
+    (told,) = await ask(plane, at(-3))
     assert (told.error_code, told.offset, told.timestamp) == (0, -1, -1)
 
 
@@ -81,34 +82,44 @@ async def test_read_committed_latest_is_the_last_stable_offset(filled):
     options = BatchOptions(producer_id=4, producer_epoch=0, base_sequence=0, is_transactional=True)
     open_transaction = memoryview(build_batch([Record(timestamp=1, value=b"v")], options))
     filled.hosted["t", 0].append(open_transaction, filled.clock.now())
-    assert ask(filled, at(-1), isolation_level=1)[0].offset == 5
-    assert ask(filled, at(-1), isolation_level=0)[0].offset == 6
+    assert (await ask(filled, at(-1), isolation_level=1))[0].offset == 5
+    assert (await ask(filled, at(-1), isolation_level=0))[0].offset == 6
 
 
 @pytest.mark.parametrize(("timestamp", "version"), [(-3, 6), (-4, 7), (-5, 8), (-6, 10)])
 async def test_a_special_timestamp_has_no_meaning_before_its_version(plane, timestamp, version):
-    assert ask(plane, at(timestamp), version=version)[0].error_code == UnsupportedVersion.code
-    assert ask(plane, at(timestamp), version=version + 1)[0].error_code == 0
+    assert (await ask(plane, at(timestamp), version=version))[
+        0
+    ].error_code == UnsupportedVersion.code
+    assert (await ask(plane, at(timestamp), version=version + 1))[0].error_code == 0
 
 
 async def test_a_timestamp_below_the_special_ones_has_no_meaning(plane):
-    assert ask(plane, at(-7))[0].error_code == UnsupportedVersion.code
+    assert (await ask(plane, at(-7)))[0].error_code == UnsupportedVersion.code
 
 
 async def test_leader_epochs_are_checked(plane):
-    told = ask(plane, at(-1, epoch=2), at(-1, partition=1, epoch=4))
+    told = await ask(plane, at(-1, epoch=2), at(-1, partition=1, epoch=4))
     assert [p.error_code for p in told] == [FencedLeaderEpoch.code, UnknownLeaderEpoch.code]
 
 
 async def test_a_partition_asked_for_twice_is_invalid_and_answered_once(plane):
-    told = ask(plane, at(-1), at(-2), at(-1, partition=1))
+    told = await ask(plane, at(-1), at(-2), at(-1, partition=1))
     assert [(p.partition_index, p.error_code) for p in told] == [(0, InvalidRequest.code), (1, 0)]
 
 
 async def test_an_empty_log_is_of_the_leaders_epoch(plane):
-    told = ask(plane, at(-1), at(-2, partition=1))
+    told = await ask(plane, at(-1), at(-2, partition=1))
     assert [(p.offset, p.leader_epoch) for p in told] == [(0, 3), (0, 3)]
 
 
 async def test_an_unknown_partition_says_so(plane):
-    assert ask(plane, at(-1, partition=9))[0].error_code == UnknownTopicOrPartition.code
+    assert (await ask(plane, at(-1, partition=9)))[0].error_code == UnknownTopicOrPartition.code
+
+
+async def test_a_large_batch_is_unpacked_where_it_keeps_nobody_waiting(plane):
+    records = [Record(offset=i, timestamp=100 + i, value=b"v" * 500) for i in range(10)]
+    batch = build_batch(records, BatchOptions())
+    plane.hosted["t", 0].append(memoryview(batch), plane.clock.now())
+    (told,) = await ask(plane, at(107))
+    assert (told.offset, told.timestamp) == (7, 107)
