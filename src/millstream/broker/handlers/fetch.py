@@ -20,9 +20,11 @@ from millstream.broker.fetch_sessions import Answer, FetchContext, FetchKey
 from millstream.broker.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.request_context import RequestContext
 from millstream.errors import (
+    CorruptMessage,
     InconsistentTopicId,
     KafkaError,
     NotLeaderOrFollower,
+    UnknownServerError,
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
@@ -46,6 +48,7 @@ API = ApiSpec(ApiKey.FETCH, versions=range(4, 19))
 
 _READ_COMMITTED: Final = 1
 _LEADER_HINT_VERSION: Final = 16
+_BROKERS_FAULT: Final = (CorruptMessage.code, UnknownServerError.code)
 _NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
 """Told by Kafka before it looks at logs, where no list of aborted transactions is empty instead of null."""
 
@@ -229,6 +232,22 @@ class _Waiting:
 # --- answering
 
 
+def _count(key: FetchKey, data: PartitionData, context: RequestContext) -> None:
+    """Errors that clients bring about by what they ask for are not failures of the broker, as in Kafka."""
+    if data.error_code and data.error_code not in _BROKERS_FAULT:
+        return
+    name = key.topic
+    if key.topic_id != ZERO_UUID:
+        found = context.node.metadata.image.topic_by_id(key.topic_id)
+        if found is None:
+            return  # it was deleted a moment ago
+        name = found.name
+    metrics = context.node.metrics.topics.of(name)
+    metrics.totalfetchrequests += 1
+    metrics.failedfetchrequests += bool(data.error_code)
+    metrics.bytesout += len(data.records or b"")
+
+
 def _response(read: _ReadAll, session: FetchContext, context: RequestContext) -> FetchResponse:
     session_id, chosen = session.choose(read.answers)
     topics: dict[tuple[str, bytes], FetchableTopicResponse] = {}
@@ -237,6 +256,7 @@ def _response(read: _ReadAll, session: FetchContext, context: RequestContext) ->
         if topic is None:
             topic = topics[key[:2]] = FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id)
         topic.partitions.append(data)
+        _count(key, data, context)
     response = FetchResponse(session_id=session_id, responses=list(topics.values()))
     if read.must_answer and context.version >= _LEADER_HINT_VERSION:
         leaders = [

@@ -205,16 +205,21 @@ def _produce_partition(
         records = _checked_records(topic, data, request, context)
         appending.verdict.check(partition, records)
     except KafkaError as error:
+        if topic is not None and topic in context.node.metadata.image.topics:
+            context.node.metrics.topics.of(topic).refused(error, len(data.records or b""))
         return _refused(topic or "", data.index, error, context)
     try:
         appended = partition.append(records, context.now, acks=request.acks)
     except KafkaError as error:
+        context.node.metrics.topics.of(topic).refused(error, len(records))
         if isinstance(error, KafkaStorageError):
             _LOGGER.warning("records of client %r are refused: %s", context.client_id, error)
         response = _refused(topic, data.index, error, context)
         if isinstance(error, _TELLS_LOG_START):
             response.log_start_offset = partition.log_start_offset
         return response
+    messages = appended.last_offset - appended.first_offset + 1
+    context.node.metrics.topics.of(topic).appended(messages, len(records))
     response = PartitionProduceResponse(
         index=data.index,
         base_offset=appended.first_offset,

@@ -13,9 +13,12 @@ from millstream.errors import (
     CorruptMessage,
     InvalidRecord,
     KafkaError,
+    KafkaStorageError,
     MessageTooLarge,
+    NotLeaderOrFollower,
     OutOfOrderSequenceNumber,
     RecordListTooLarge,
+    UnknownTopicOrPartition,
 )
 
 COUNTERS: Final[Mapping[str, str]] = MappingProxyType(
@@ -25,7 +28,7 @@ COUNTERS: Final[Mapping[str, str]] = MappingProxyType(
         "bytesout": "Bytes of records sent to consumers.",
         "bytesrejected": "Bytes of batches that were larger than max.message.bytes.",
         "totalproducerequests": "Batches that producers sent.",
-        "failedproducerequests": "Batches that were refused.",
+        "failedproducerequests": "Batches refused for what producers do not answer by themselves.",
         "totalfetchrequests": "Partitions told of in answers to fetches.",
         "failedfetchrequests": "Partitions that answers to fetches had an error for.",
         "invalidmessagecrcrecords": "Batches whose checksum was wrong.",
@@ -34,6 +37,15 @@ COUNTERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )  # fmt: skip
 """Names as Kafka's, lower-cased, and what they count."""
+
+_EXPECTED: Final = (
+    UnknownTopicOrPartition,
+    NotLeaderOrFollower,
+    MessageTooLarge,
+    RecordListTooLarge,
+    CorruptMessage,
+    KafkaStorageError,
+)
 
 
 class TopicMetrics:
@@ -63,8 +75,9 @@ class TopicMetrics:
         self.bytesin += size_bytes
 
     def refused(self, error: KafkaError, size_bytes: int) -> None:
+        """Not every refusal is a failure: Kafka leaves out those that producers answer by themselves."""
         self.totalproducerequests += 1
-        self.failedproducerequests += 1
+        self.failedproducerequests += not isinstance(error, _EXPECTED)
         match error:
             case MessageTooLarge() | RecordListTooLarge():
                 self.bytesrejected += size_bytes

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from millstream.broker.fetch_sessions import FetchSessions
+from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.request_context import RequestContext
 from millstream.errors import KafkaStorageError, UnknownTopicOrPartition
@@ -102,6 +103,7 @@ class DataPlane:
             log_flusher=self.flusher,
             disk_pool=InlinePool(),
             purgatory=self.purgatory,
+            metrics=NodeMetrics(lambda: 0),
             fetch_sessions=FetchSessions(CountingRandom(), slots_max=2),
         )
 
