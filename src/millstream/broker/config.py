@@ -168,8 +168,18 @@ class BrokerConfig:
 
 
 def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
-    """Typed settings. Raises ConfigError for unknown keys, bad values and combinations that cannot be served."""
-    known = _known_settings(settings)
+    """What a node is started with: `typed_config`, and warnings of what has no effect. Raises ConfigError for unknown keys too."""
+    config = typed_config(_known_settings(settings))
+    if config.authorizer_class_name:
+        _LOGGER.warning(
+            "authorizer.class.name: access control rules are stored and told, and NOT enforced by this version; "
+            "everybody may do everything"
+        )
+    return config
+
+
+def typed_config(known: Mapping[str, str]) -> BrokerConfig:
+    """Settings whose keys all mean something here. Raises ConfigError for bad values and combinations that cannot be served."""
     values = parse_config(BROKER_CONFIGS, known)
     check_rules(values)
     implied = topic_defaults(known)
@@ -183,11 +193,6 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
         for field in fields(BrokerConfig)
         if field.name.replace("_", ".") in values and field.name != "listeners"
     }
-    if typed["authorizer_class_name"]:
-        _LOGGER.warning(
-            "authorizer.class.name: access control rules are stored and told, and NOT enforced by this version; "
-            "everybody may do everything"
-        )
     if "node.id" not in known and values["broker.id"] != -1:
         typed["node_id"] = values["broker.id"]
     advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
@@ -215,7 +220,7 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
         for name, value in overrides.items()
         if name in BROKER_CONFIGS and BROKER_CONFIGS[name].dynamic is not UpdateMode.READ_ONLY
     }
-    changed = broker_config({**static.settings, **changes})
+    changed = typed_config({**static.settings, **changes})
     return replace(
         changed,
         node_id=static.node_id,
@@ -284,10 +289,7 @@ def _unknown(name: str) -> str:
 
 
 def _partition_directories(values: Mapping[str, ConfigValue]) -> tuple[str, ...]:
-    directories = _list_of(values, "log.dirs") or _list_of(values, "log.dir")
-    if len(set(directories)) != len(directories):
-        raise ConfigError(f"log.dirs names a directory twice: {','.join(directories)}")
-    return directories
+    return _list_of(values, "log.dirs") or _list_of(values, "log.dir")
 
 
 def _data_directories(values: Mapping[str, ConfigValue]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from millstream.broker.config import BrokerConfig, broker_config, changed_config
+from millstream.broker.config import BrokerConfig, changed_config, typed_config
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigValue
@@ -59,16 +59,17 @@ class DynamicConfig:
 
 def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
     """Raises ConfigError where a broker could not go from the settings `before` to those `after`."""
-    broker_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
+    typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
     for name in _KAFKAS_THREADS.keys() | {"log.cleaner.threads"}:
-        _check_threads(name, before.get(name), after.get(name))
+        wanted = after.get(name)
+        if wanted is not None and wanted != before.get(
+            name
+        ):  # going back to a default is always allowed
+            _check_threads(name, _threads(name, before.get(name)), _threads(name, wanted))
 
 
-def _check_threads(name: str, before: str | None, after: str | None) -> None:
+def _check_threads(name: str, now: int, wanted: int) -> None:
     """Pools at most double and at most halve in one step, so that a slip does not stop a broker."""
-    now, wanted = (_threads(name, text) for text in (before, after))
-    if wanted == now:
-        return
     problem = (
         f"Dynamic thread count update validation failed for {name}={wanted}: the value should be"
     )

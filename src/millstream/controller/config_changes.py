@@ -110,8 +110,8 @@ def _edited_list(
             f"Can't {operation.name} to key {config.name} because its type is not LIST."
         )
     present = before.get(config.name, defaults.get(config.name, key.default_text or ""))
-    items = _items(present)
-    given = _items(config.value or "")
+    items = _items(present) if present.strip() else []
+    given = _items(config.value or "")  # an empty text is one empty item, which no list takes
     if operation is AlterOperation.APPEND:
         items += [item for item in given if item not in items]
     else:
@@ -120,4 +120,4 @@ def _edited_list(
 
 
 def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",")] if text.strip() else []
+    return [item.strip() for item in text.split(",")]

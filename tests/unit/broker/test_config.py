@@ -133,7 +133,6 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
         ({"listeners": "INSIDE://:9092"}, "names no protocol for listener INSIDE"),
         ({"process.roles": "broker"}, "process.roles=broker,controller"),
         ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 voters"),
-        ({"log.dirs": "/a,/b,/a"}, "names a directory twice"),
         ({"millstream.flush.on.ack": "sometimes"}, "auto, always, never"),
         ({"num.partitions": "0"}, "at least 1"),
         ({"log.retention.ms": "-7"}, "at least -1"),

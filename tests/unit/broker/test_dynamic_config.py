@@ -86,6 +86,7 @@ def test_values_that_cannot_be_used_are_logged_and_the_old_ones_go_on(
         ({}, {"max.connections.per.ip.overrides": "10.0.0.1"}, "ADDRESS:LIMIT"),
         ({}, {"log.retention.ms": "0"}, "unlimited"),
         ({}, {"my.plugin": "x"}, None),
+        ({"num.io.threads": "100"}, {}, None),
     ],
 )
 def test_changes_that_a_broker_could_not_follow_are_refused(

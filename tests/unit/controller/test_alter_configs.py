@@ -298,3 +298,10 @@ def test_alter_configs_refuses_missing_values_and_unknown_kinds(world: object) -
     assert alter_whole(world, LOGGER, "1") == INVALID_REQUEST
     assert alter_whole(world, TOPIC, "t", retention_ms="x") == INVALID_CONFIG
     assert stored(world, TOPIC, "t") == {}
+
+
+def test_an_empty_item_is_in_no_list(world: object) -> None:
+    assert topic(world, ("cleanup.policy", APPEND, "")) == INVALID_CONFIG
+    assert topic(world, ("cleanup.policy", SET, "")) == 0
+    assert topic(world, ("cleanup.policy", APPEND, "compact")) == 0
+    assert stored(world, TOPIC, "t") == {"cleanup.policy": "compact"}
