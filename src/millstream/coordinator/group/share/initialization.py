@@ -32,17 +32,18 @@ def begin_initialization(
     group: ShareGroup, topic_names: Collection[str], group_epoch: int, turn: Turn
 ) -> Initialization | None:
     """Partitions that are read and have no state. Those asked for a moment ago are left to whoever asked."""
+    now_ms = turn.now.monotonic_ms
     missing = without(_partitions_of(topic_names, turn), group.state_partitions.initialized)
-    retry_ms = turn.config.share.initialize_retry_interval_ms
+    asked_since_ms = now_ms - turn.config.share.initialize_retry_interval_ms
     asked = {
         topic_id: partitions
         for topic_id, partitions in group.state_partitions.initializing.items()
-        if turn.now.monotonic_ms < group.asked_to_initialize_ms.get(topic_id, -retry_ms) + retry_ms
+        if group.asked_to_initialize_ms.setdefault(topic_id, now_ms) > asked_since_ms
     }
     missing = without(missing, asked)
     if not missing:
         return None
-    group.asked_to_initialize_ms.update(dict.fromkeys(missing, turn.now.monotonic_ms))
+    group.asked_to_initialize_ms.update(dict.fromkeys(missing, now_ms))
     write_state_partitions(group, group.state_partitions.with_initializing(missing), turn)
     return Initialization(group.group_id, group_epoch, missing)
 

@@ -35,7 +35,8 @@ class ShareGroup:
         """By member id."""
         self.state_partitions = StatePartitions()
         self.asked_to_initialize_ms: dict[Uuid, int] = {}
-        """Soft: when the share coordinator was last asked for a topic, on the monotonic clock."""
+        """Soft: when the share coordinator was last asked for a topic, on the monotonic clock. What only the log knows was asked when
+        it is first looked at."""
         self.checked_version: int | None = None
         """Soft: the version of the topics that `metadata_hash` was last compared with."""
 

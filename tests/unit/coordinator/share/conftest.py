@@ -1,0 +1,42 @@
+"""Worlds for the tests of share state and share groups. Fixtures build, they assert nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.share.config import ShareGroupConfig
+from millstream.metadata.image import MetadataImage
+from millstream.testing.sim_coordinator import SimCoordinator
+from millstream.testing.sim_share_group import SimShareGroup
+from millstream.testing.sim_share_state import SimShareState
+from millstream.testing.sim_streams_group import topics_image
+
+BuildGroup = Callable[..., SimShareGroup]
+
+
+@pytest.fixture
+def world() -> SimShareState:
+    """The share state of the topic `orders` with two partitions; every third write of a partition is a snapshot."""
+    image = MetadataImage(topics=topics_image({"orders": 2}))
+    return SimShareState(image, snapshot_update_records_per_snapshot=2)
+
+
+@pytest.fixture
+def group_with() -> BuildGroup:
+    """A group on the topic `orders` of four partitions that assigns at once; `limits` are those of ShareGroupConfig."""
+
+    def build(sizes: dict[str, int] | None = None, **limits: object) -> SimShareGroup:
+        limits.setdefault("assignment_interval_ms", Limited(0, 0, 15_000))
+        config = GroupCoordinatorConfig(share=ShareGroupConfig(**limits))  # type: ignore[arg-type]  # by name
+        return SimShareGroup(SimCoordinator(config), sizes or {"orders": 4})
+
+    return build
+
+
+@pytest.fixture
+def group(group_with: BuildGroup) -> SimShareGroup:
+    return group_with()
