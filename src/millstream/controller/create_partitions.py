@@ -52,7 +52,7 @@ def plan_create_partitions(
         except KafkaError as error:
             results.append(
                 CreatePartitionsTopicResult(
-                    name=topic.name, error_code=error.code, error_message=str(error)
+                    name=topic.name, error_code=error.code, error_message=error.detail
                 )
             )
         else:
@@ -98,6 +98,6 @@ def _assignments(
         return placed_partitions(image, added, replication_factor, random)
     if len(request.assignments) != added:
         raise InvalidReplicaAssignment(
-            f"Attempted to add {added} additional partition(s), but {len(request.assignments)} assignment(s) were specified."
+            f"Attempted to add {added} additional partition(s), but only {len(request.assignments)} assignment(s) were specified."
         )
     return [check_assignment(a.broker_ids, replication_factor, image) for a in request.assignments]

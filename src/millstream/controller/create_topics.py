@@ -12,7 +12,7 @@ from millstream.controller.new_partitions import (
     placed_partitions,
 )
 from millstream.controller.result import ControllerContext, ControllerResult
-from millstream.controller.settings import ControllerSettings
+from millstream.controller.settings import RECORDS_PER_REQUEST_MAX, ControllerSettings
 from millstream.controller.topic_overrides import check_topic_overrides
 from millstream.errors import (
     InvalidConfig,
@@ -77,19 +77,19 @@ def plan_create_topics(
     counts = Counter(topic.name for topic in request.topics)
     records: list[MetadataRecord] = []
     results: list[CreatableTopicResult] = []
-    taken: set[str] = set()
     for topic in {topic.name: topic for topic in request.topics}.values():
         try:
             if counts[topic.name] > 1:
                 raise InvalidRequest("Duplicate topic name.")
-            _check_name(topic.name, image, taken)
+            _check_name(topic.name, image)
             plan = _plan_topic(topic, image, settings, context.random)
         except KafkaError as error:
             results.append(_refused(topic.name, error))
         else:
-            taken.add(topic.name)
             records += _records(topic.name, plan)
             results.append(_created(topic.name, plan, image, settings))
+    if len(records) > RECORDS_PER_REQUEST_MAX:
+        raise PolicyViolation("Unable to perform excessively large batch operation.")
     response = CreateTopicsResponse(topics=results)
     return ControllerResult(() if request.validate_only else tuple(records), response)
 
@@ -116,14 +116,14 @@ def _check_size(request: CreateTopicsRequest, settings: ControllerSettings) -> N
         )
 
 
-def _check_name(name: str, image: MetadataImage, taken: set[str]) -> None:
-    """Also against topics earlier in the request, which Kafka would let collide."""
+def _check_name(name: str, image: MetadataImage) -> None:
+    """Against topics that exist; those of one request may collide with each other, as in Kafka."""
     check_topic_name(name)
     if name == CLUSTER_METADATA_TOPIC:
         raise InvalidRequest(f"Creation of internal topic {name} is prohibited.")
     if name in image.topics:
         raise TopicAlreadyExists(f"Topic '{name}' already exists.")
-    other = colliding_name(name, image.topics.by_name) or colliding_name(name, taken)
+    other = colliding_name(name, image.topics.by_name)
     if other is not None:
         raise InvalidTopic(f"Topic '{name}' collides with existing topic: {other}")
 

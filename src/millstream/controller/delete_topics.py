@@ -38,7 +38,9 @@ def plan_delete_topics(
             if not settings.delete_topic_enable:
                 raise TopicDeletionDisabled
             if counts[_identity(entry)] > 1:
-                raise InvalidRequest("Duplicate topic name or id.")
+                raise InvalidRequest(
+                    f"Duplicate topic {'name' if entry.name is not None else 'id'}."
+                )
             topic = _topic(entry, image)
             if any(
                 isinstance(r, RemoveTopicRecord) and r.topic_id == topic.topic_id for r in records
