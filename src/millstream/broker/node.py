@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
     from millstream.broker.api_spec import ApiSpec
+    from millstream.broker.broker_state import BrokerLife
     from millstream.broker.client_telemetry import ClientTelemetry
     from millstream.broker.config import BrokerConfig
     from millstream.broker.disk_pool import DiskPool
@@ -136,3 +137,4 @@ class Node:
     authorizer: Authorizer
     quotas: Quotas
     client_telemetry: ClientTelemetry
+    life: BrokerLife

@@ -83,6 +83,7 @@ class NodeParts:
         *,
         tasks: NodeTasks,
         pool: DiskPool,
+        life: BrokerLife,
     ) -> None:
         """Raises DamagedFile and KafkaStorageError when the metadata log cannot be opened."""
         self._config = config
@@ -91,6 +92,7 @@ class NodeParts:
         self._clock = clock
         self._tasks = tasks
         self._pool = pool
+        self._life = life
         self._identity = NodeIdentity(
             node_id=BrokerId(config.node_id),
             cluster_id=directories.metadata.meta.cluster_id,
@@ -127,13 +129,13 @@ class NodeParts:
         self.dynamic_config = DynamicConfig(config)
         self.dynamic_config.subscribe(self._use)
 
-    async def start(self, advertised: Sequence[Listener], life: BrokerLife) -> None:
+    async def start(self, advertised: Sequence[Listener]) -> None:
         """Returns when this broker leads its partitions and requests may be answered."""
-        life.enter(BrokerState.STARTING)
+        self._life.enter(BrokerState.STARTING)
         self._failures.watch()
         self._driver.start()
         self._driver.flush()
-        life.enter(BrokerState.RECOVERY)
+        self._life.enter(BrokerState.RECOVERY)
         self.dynamic_config.apply(self._controller.image)
         self.node.client_telemetry.follow(self._controller.image)
         self._partitions.load(self._controller.image)
@@ -266,6 +268,7 @@ class NodeParts:
         return Node(
             apis=tuple(handler.api for handler in HANDLERS.values()),
             identity=self._identity,
+            life=self._life,
             client_telemetry=ClientTelemetry(self._environment.random, config.telemetry_max_bytes),
             config=config,
             clock=self._clock,

@@ -125,7 +125,13 @@ class NodeProcess:
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             parts = NodeParts(
-                self._config, directories, self._environment, self._clock, tasks=tasks, pool=pool
+                self._config,
+                directories,
+                self._environment,
+                self._clock,
+                tasks=tasks,
+                pool=pool,
+                life=self.life,
             )
             parts.dynamic_config.subscribe(self._use)
             await self._start(parts, advertised)
@@ -149,7 +155,7 @@ class NodeProcess:
         limit_ms = self._config.server_max_startup_time_ms
         try:
             async with asyncio.timeout(limit_ms / 1000 if limit_ms < _FOR_EVER_MS else None):
-                await parts.start(advertised, self.life)
+                await parts.start(advertised)
         except TimeoutError:
             raise ConfigError(
                 f"the node was not ready after {limit_ms} ms: see server.max.startup.time.ms"

@@ -48,9 +48,15 @@ async def node(disk: SimFileSystem, settings: dict[str, str]) -> AsyncIterator[N
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             parts = NodeParts(
-                config, directories, environment, SystemClock(), tasks=tasks, pool=pool
+                config,
+                directories,
+                environment,
+                SystemClock(),
+                tasks=tasks,
+                pool=pool,
+                life=BrokerLife(),
             )
-            await parts.start(ADVERTISED, BrokerLife())
+            await parts.start(ADVERTISED)
             yield parts
             tasks.cancel_all()
     finally:

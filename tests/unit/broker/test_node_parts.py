@@ -99,9 +99,15 @@ async def node(
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             parts = NodeParts(
-                CONFIG, directories, environment, SystemClock(), tasks=tasks, pool=pool
+                CONFIG,
+                directories,
+                environment,
+                SystemClock(),
+                tasks=tasks,
+                pool=pool,
+                life=BrokerLife(),
             )
-            await parts.start(ADVERTISED, BrokerLife())
+            await parts.start(ADVERTISED)
             yield Running(parts, directories)
             if clean:
                 assert await parts.leave(5)
