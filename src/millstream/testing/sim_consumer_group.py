@@ -101,10 +101,10 @@ class SimConsumerGroup:
             self.hears(member)
         return is_news
 
-    def hears(self, member: SimConsumer) -> bool:
+    def hears(self, member: SimConsumer, *, says_all: bool = False) -> bool:
         """One heartbeat. Whether there was any news."""
         has_changed = member.owned != member.reported
-        return self._take(member, self.ask(member, says_owned=has_changed))
+        return self._take(member, self.ask(member, says_all=says_all, says_owned=has_changed))
 
     def changes(
         self, member: SimConsumer, topics: Sequence[str] | None = None, regex: str | None = None
