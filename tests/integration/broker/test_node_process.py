@@ -1,0 +1,147 @@
+"""The life of a node in this process: its states, and what happens when a step of it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from pathlib import Path
+
+import pytest
+
+from millstream.broker.broker_session import BrokerSession
+from millstream.broker.broker_state import BrokerState
+from millstream.broker.config import broker_config
+from millstream.broker.node_process import NodeProcess, ReadyReport
+from millstream.errors import ConfigError, KafkaStorageError
+from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+
+CLEAN = ".kafka_cleanshutdown"
+WAIT_S = 20
+
+
+def process(data: Path, **settings: str) -> NodeProcess:
+    values = {
+        "log.dirs": str(data),
+        "listeners": "PLAINTEXT://127.0.0.1:0",
+        "millstream.flush.on.ack": "never",
+        **{key.replace("_", "."): value for key, value in settings.items()},
+    }
+    return NodeProcess(broker_config(values), SystemClock(), SystemRandom(), SystemFileSystem())
+
+
+async def live(node: NodeProcess, *, then: str = "stop") -> list[ReadyReport]:
+    """Runs until it is ready and is stopped, or lets it drop."""
+    reports: list[ReadyReport] = []
+
+    def ready(report: ReadyReport) -> None:
+        reports.append(report)
+        getattr(node, f"request_{then}")()
+
+    async with asyncio.timeout(WAIT_S):
+        await node.run(ready)
+    return reports
+
+
+async def test_states_follow_each_other_and_the_stop_is_clean(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = process(tmp_path)
+    with caplog.at_level(logging.INFO, "millstream.broker.broker_state"):
+        (report,) = await live(node)
+    assert [record.message.rpartition(" ")[2] for record in caplog.records] == [
+        "STARTING", "RECOVERY", "RUNNING", "PENDING_CONTROLLED_SHUTDOWN", "SHUTTING_DOWN", "NOT_RUNNING",
+    ]  # fmt: skip
+    assert report.bootstrap.startswith("127.0.0.1:")
+    assert report.listeners == f"PLAINTEXT://{report.bootstrap}"
+    assert (tmp_path / CLEAN).exists()
+
+
+async def test_a_node_has_one_life(tmp_path: Path) -> None:
+    node = process(tmp_path)
+    await live(node)
+    with pytest.raises(AssertionError, match="make another"):
+        await live(node)
+    await live(process(tmp_path))
+
+
+async def test_a_stop_before_the_start_ends_the_node_right_after_it(tmp_path: Path) -> None:
+    node = process(tmp_path)
+    node.request_stop()
+    node.request_stop()
+    assert len(await live(node)) == 1
+    assert (tmp_path / CLEAN).exists()
+
+
+async def test_a_failed_step_of_the_stop_keeps_no_other_from_being_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(_session: BrokerSession, _timeout_s: float) -> bool:
+        raise KafkaStorageError("on purpose")
+
+    monkeypatch.setattr(BrokerSession, "leave", fails)
+    node = process(tmp_path)
+    with pytest.raises(KafkaStorageError, match="on purpose"):
+        await live(node)
+    assert node.state is BrokerState.NOT_RUNNING
+    assert (tmp_path / CLEAN).exists()
+    assert "shutdown: giving leadership away failed" in caplog.text
+
+
+async def test_controlled_shutdown_can_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    async def leave(_session: BrokerSession, _timeout_s: float) -> bool:
+        asked.append("leave")
+        return True
+
+    monkeypatch.setattr(BrokerSession, "leave", leave)
+    await live(process(tmp_path / "a", controlled_shutdown_enable="false"))
+    assert asked == []
+    await live(process(tmp_path / "b"))
+    assert asked == ["leave"]
+
+
+async def test_a_start_that_fails_cleans_up_and_tells_why(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        node = process(tmp_path / "a", listeners=f"PLAINTEXT://127.0.0.1:{port}")
+        with pytest.raises(ConfigError, match="another process uses that port"):
+            await live(node)
+    assert node.state is BrokerState.NOT_RUNNING
+    assert not (tmp_path / "a").exists()
+
+
+async def test_a_start_that_fails_late_gives_port_and_directory_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object) -> None:
+        raise KafkaStorageError("on purpose")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BrokerSession, "register", fails)
+        with pytest.raises(KafkaStorageError, match="on purpose"):
+            await live(process(tmp_path))
+    assert not (tmp_path / CLEAN).exists()
+    assert len(await live(process(tmp_path))) == 1
+
+
+async def test_a_start_that_takes_too_long_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(BrokerSession, "register", never)
+    node = process(tmp_path, server_max_startup_time_ms="50")
+    with pytest.raises(ConfigError, match="not ready after 50 ms"):
+        await live(node)
+
+
+async def test_an_abort_leaves_no_mark_of_a_clean_stop(tmp_path: Path) -> None:
+    node = process(tmp_path)
+    await live(node, then="abort")
+    assert not (tmp_path / CLEAN).exists()
+    assert node.state is BrokerState.NOT_RUNNING
