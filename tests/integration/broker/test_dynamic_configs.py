@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +28,6 @@ from millstream.protocol.generated.incremental_alter_configs import (
 )
 from millstream.protocol.generated.push_telemetry import PushTelemetryRequest
 from millstream.testing.broker import Broker
-from millstream.testing.node_runner import SubprocessNode
 from millstream.testing.raw_client import RawClient, batch_of, is_alive
 
 MESSAGE_TOO_LARGE = 10
@@ -174,21 +171,3 @@ def test_api_versions_hides_telemetry_unless_it_is_switched_on(broker: Broker) -
 
     with Broker() as silent:
         assert keys(broker.bootstrap_servers) - keys(silent.bootstrap_servers) == {71, 72}
-
-
-def test_several_listeners_each_advertise_themselves(tmp_path: Path) -> None:
-    node = SubprocessNode(
-        {
-            "log.dirs": str(tmp_path),
-            "listeners": "INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
-            "advertised.listeners": "OUTSIDE://localhost:0",
-            "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        }
-    )
-    ready = node.start(WAIT_S)
-    try:
-        assert re.fullmatch(r"127\.0\.0\.1:[1-9]\d*", ready.bootstrap)
-        assert is_alive(ready.bootstrap)
-        socket.create_connection(("127.0.0.1", ready.port), 5).close()
-    finally:
-        node.stop()

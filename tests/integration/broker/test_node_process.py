@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import socket
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from millstream.broker.broker_state import BrokerState
 from millstream.broker.config import broker_config
 from millstream.broker.node_process import NodeProcess, ReadyReport
 from millstream.errors import ConfigError, KafkaStorageError
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
+from millstream.testing.raw_client import RawClient
 
 CLEAN = ".kafka_cleanshutdown"
 WAIT_S = 20
@@ -55,6 +59,32 @@ async def test_states_follow_each_other_and_the_stop_is_clean(
     assert report.bootstrap.startswith("127.0.0.1:")
     assert report.listeners == f"PLAINTEXT://{report.bootstrap}"
     assert (tmp_path / CLEAN).exists()
+
+
+async def test_each_listener_tells_its_own_clients_its_own_address(tmp_path: Path) -> None:
+    """The controller's listener is accepted and serves no clients; an advertised port 0 is the bound port."""
+    node = process(
+        tmp_path,
+        listeners="INSIDE://127.0.0.1:0,OUTSIDE://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        advertised_listeners="OUTSIDE://localhost:0",
+        listener_security_protocol_map="INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    )
+    told: asyncio.Future[ReadyReport] = asyncio.get_running_loop().create_future()
+    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as tasks:
+        tasks.create_task(node.run(told.set_result))
+        inside, outside = re.findall(
+            r"(?:INSIDE|OUTSIDE)://127\.0\.0\.1:(\d+)", (await told).listeners
+        )
+        found = [await asyncio.to_thread(endpoint, port) for port in (inside, outside)]
+        node.request_stop()
+    assert found == [("127.0.0.1", int(inside)), ("localhost", int(outside))]
+
+
+def endpoint(port: str) -> tuple[str, int]:
+    """Where the broker says that it is, asked on `port`."""
+    with RawClient(f"127.0.0.1:{port}") as client:
+        (broker,) = client.ask(ApiKey.METADATA, 12, MetadataRequest(topics=[])).brokers
+        return broker.host, broker.port
 
 
 async def test_a_node_has_one_life(tmp_path: Path) -> None:
