@@ -161,6 +161,8 @@ class BrokerConfig:
     listeners: tuple[Listener, ...]
     """Where to listen for clients."""
     advertised: tuple[Listener, ...] | None
+    http_listener: Listener | None
+    """Where metrics and health are served."""
     topic_defaults: Mapping[str, str]
     """Topic configurations that the broker's own keys imply, under topic names."""
     settings: Mapping[str, str]
@@ -205,9 +207,19 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
             listeners, controller_names, _items(str(values["listener.security.protocol.map"]))
         ),
         advertised=advertised or None,
+        http_listener=_http_listener(values["millstream.http.listener"]),
         topic_defaults=implied,
         settings=known,
     )
+
+
+def _http_listener(value: ConfigValue) -> Listener | None:
+    if value is None:
+        return None
+    (listener,) = parse_listeners("millstream.http.listener", [str(value)])
+    if listener.name.upper() != "HTTP":
+        raise ConfigError(f"millstream.http.listener is http://HOST:PORT, not {value}")
+    return listener
 
 
 def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:

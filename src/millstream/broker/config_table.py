@@ -46,6 +46,12 @@ _NODE = (
         "Waiting requests share one fsync.",
         OneOf(("auto", "always", "never")),
     ),
+    string(
+        "millstream.http.listener",
+        None,
+        "Where metrics and health are served, as http://HOST:PORT: /metrics, /livez, /readyz, /healthz. Nowhere by default. Whoever "
+        "reaches it may read it: keep it on a private network.",
+    ),
     integer(
         "request.timeout.ms", 30_000, at_least(1), "How long a request to the controller may take before it is given up."
     ),

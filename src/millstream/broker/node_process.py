@@ -18,6 +18,8 @@ from millstream.broker.config_rules import connection_overrides
 from millstream.broker.data_directory import open_data_directories
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.dispatch import Dispatcher
+from millstream.broker.http_pages import start_http
+from millstream.broker.http_server import HttpServer
 from millstream.broker.listeners import Listener, advertised_listeners
 from millstream.broker.node_parts import NodeParts
 from millstream.broker.node_tasks import NodeTasks
@@ -66,6 +68,7 @@ class NodeProcess:
         self._clock = clock
         self._environment = LogEnvironment(file_system, random, config.producer_id_expiration_ms)
         self._server = SocketServer(_connection_limits(config), clock)
+        self._http: HttpServer | None = None
         self._stop_requested = asyncio.Event()
         self._was_started = False
         self._abort = False
@@ -102,12 +105,16 @@ class NodeProcess:
         try:
             self.life.enter(BrokerState.STARTING)
             bound = self._bind()
+            where = self._config.http_listener
+            self._http = None if where is None else HttpServer(where.host, where.port)
             directories = open_data_directories(self._config, self._environment, cluster_id)
             await self._live(directories, bound, pool, announce)
         except BaseExceptionGroup as errors:
             raise _first(errors) from errors
         finally:
             self._server.close()
+            if self._http is not None:
+                self._http.close()
             pool.close()
             if directories is not None:
                 directories.abandon()
@@ -134,6 +141,9 @@ class NodeProcess:
                 life=self.life,
             )
             parts.dynamic_config.subscribe(self._use)
+            parts.node.metrics.connection_count = lambda: self._server.connection_count
+            if self._http is not None:
+                start_http(self._http, parts.node)
             await self._start(parts, advertised)
             tasks.start(
                 self._server.serve(

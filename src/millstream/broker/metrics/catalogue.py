@@ -1,0 +1,27 @@
+"""All metric families of a node, in the order they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from millstream.broker.metrics.exposition import MetricFamily
+from millstream.broker.metrics.group_families import group_families
+from millstream.broker.metrics.process_families import process_families
+from millstream.broker.metrics.replica_families import (
+    controller_families,
+    log_families,
+    replica_families,
+)
+from millstream.broker.metrics.request_families import request_families, topic_families
+from millstream.broker.node import Node
+
+
+def families(node: Node) -> Iterator[MetricFamily]:
+    """Each is read off the node when it is asked for: between two of them the node may go on."""
+    yield from process_families(node)
+    yield from request_families(node.metrics.requests)
+    yield from topic_families(node.metrics.topics)
+    yield from replica_families(node)
+    yield from controller_families(node)
+    yield from group_families(node)
+    yield from log_families(node)

@@ -1,0 +1,110 @@
+"""The process as Prometheus reads it: its version, processor time, memory, garbage, the event loop, what waits in it."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import resource
+from collections.abc import Iterator
+from typing import Final
+
+from millstream import __version__
+from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
+from millstream.broker.metrics.replica_families import gauge
+from millstream.broker.metrics.request_families import summary_ms
+from millstream.broker.metrics.time_distribution import TimeDistribution
+from millstream.broker.node import Node
+
+_FSYNC_LIMITS_US: Final = tuple(base * 10**power for power in (2, 3, 4, 5, 6) for base in (1, 2, 5))
+"""From a tenth of a millisecond to five seconds."""
+_KIBIBYTE: Final = 1024
+
+
+def process_families(node: Node) -> Iterator[MetricFamily]:
+    yield MetricFamily(
+        "millstream_build_info",
+        MetricKind.GAUGE,
+        "1, with the versions of Millstream and Python.",
+        [Sample(1, {"version": __version__, "python": platform.python_version()})],
+    )
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    yield MetricFamily(
+        "process_cpu_seconds_total",
+        MetricKind.COUNTER,
+        "Processor time used, in user and system mode.",
+        [Sample(usage.ru_utime + usage.ru_stime)],
+    )
+    yield gauge(
+        "millstream_process_max_resident_memory_bytes",
+        "Most memory the process has had at a time.",
+        usage.ru_maxrss * _KIBIBYTE,
+    )
+    yield from _garbage()
+    yield from _waiting(node)
+    yield _histogram(
+        "millstream_log_fsync_seconds", "Time of an fsync of a log.", node.metrics.flushes
+    )
+    yield MetricFamily(
+        "kafka_log_logflushstats_logflushrateandtimems",
+        MetricKind.SUMMARY,
+        "Milliseconds of an fsync of a log.",
+        summary_ms(node.metrics.flushes, {}),
+    )
+    yield _histogram(
+        "millstream_event_loop_lag_seconds",
+        "How late the event loop came to what was due.",
+        node.metrics.loop_lag,
+    )
+
+
+def _garbage() -> Iterator[MetricFamily]:
+    generations = list(enumerate(gc.get_stats()))
+    for name, doc in (
+        ("collections", "Runs of Python's garbage collector."),
+        ("objects_collected", "Objects that the garbage collector has freed."),
+    ):
+        yield MetricFamily(
+            f"python_gc_{name}_total",
+            MetricKind.COUNTER,
+            doc,
+            [
+                Sample(stats[name.removeprefix("objects_")], {"generation": str(generation)})
+                for generation, stats in generations
+            ],
+        )
+
+
+def _waiting(node: Node) -> Iterator[MetricFamily]:
+    yield gauge(
+        "kafka_server_socket_server_metrics_connection_count",
+        "Open connections.",
+        node.metrics.connection_count(),
+    )
+    yield gauge(
+        "kafka_server_delayedoperationpurgatory_purgatorysize",
+        "Requests that wait for partitions: fetches for bytes, produces for replicas.",
+        len(node.purgatory),
+    )
+    yield gauge(
+        "kafka_server_fetchsessioncache_numincrementalfetchsessions",
+        "Fetch sessions that are remembered.",
+        len(node.fetch_sessions),
+    )
+
+
+def _histogram(name: str, doc: str, times: TimeDistribution) -> MetricFamily:
+    counts = times.counts_up_to(_FSYNC_LIMITS_US)
+    return MetricFamily(
+        name,
+        MetricKind.HISTOGRAM,
+        doc,
+        [
+            *(
+                Sample(count, {"le": repr(limit_us / 1e6)}, "_bucket")
+                for limit_us, count in zip(_FSYNC_LIMITS_US, counts, strict=True)
+            ),
+            Sample(times.count, {"le": "+Inf"}, "_bucket"),
+            Sample(times.sum_us / 1e6, {}, "_sum"),
+            Sample(times.count, {}, "_count"),
+        ],
+    )
