@@ -37,8 +37,8 @@ _NODE = (
         "Directory of all logs; used when `log.dirs` is not given.",
         ListOf(may_be_empty=False),
     ),
-    words("log.dirs", None, "Directory of all logs. One is supported."),
-    string("metadata.log.dir", None, "Directory of the metadata log; must be `log.dirs` here."),
+    words("log.dirs", None, "Directories of logs; a new partition goes to the one with the fewest."),
+    string("metadata.log.dir", None, "Directory of the metadata log. Default: the first of `log.dirs`."),
     string(
         "millstream.flush.on.ack",
         "auto",
