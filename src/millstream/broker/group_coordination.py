@@ -169,6 +169,12 @@ class GroupCoordination:
             for partition in self.shards:
                 self._tell_of_topics(partition, deleted)
 
+    def change_config(self, config: BrokerConfig) -> None:
+        """Settings were changed while the node runs."""
+        self._config = group_coordinator_config(config)
+        for partition in self.shards:
+            partition.shard.change_config(self._config)
+
     def close(self) -> None:
         """The node goes down: whoever waits is sent to look for the next coordinator."""
         self.shards.close()

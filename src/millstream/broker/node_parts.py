@@ -219,6 +219,7 @@ class NodeParts:
         """Settings were changed while the node runs."""
         self.node.config = config
         self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
+        self.node.group_coordinator.change_config(config)
 
     def _new_controller(self, image: MetadataImage) -> ControllerRunner:
         config = self._config

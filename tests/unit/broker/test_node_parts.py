@@ -207,6 +207,26 @@ async def test_logs_follow_their_topics_configuration_and_the_brokers_defaults()
         assert running.parts.node.partitions.get("t", 0).log.config.max_message_bytes == 2000
 
 
+async def test_what_is_changed_while_the_node_runs_counts_at_once() -> None:
+    async with node(SimFileSystem()) as running:
+        await running.create("t")
+        for key, value in {
+            "log.retention.ms": "9000",
+            "max.connections": "77",
+            "producer.id.expiration.ms": "5000",
+        }.items():
+            change = AlterableConfig(name=key, config_operation=0, value=value)
+            resource = AlterConfigsResource(resource_type=4, resource_name="1", configs=[change])
+            answer = await running.parts.node.controller.submit(
+                Controller.handle_incremental_alter_configs,
+                IncrementalAlterConfigsRequest(resources=[resource]),
+            )
+            assert answer.responses[0].error_code == 0, answer
+        config = running.parts.node.config
+        assert (config.max_connections, config.producer_id_expiration_ms) == (77, 5_000)
+        assert running.parts.node.partitions.get("t", 0).log.config.retention_ms == 9_000
+
+
 async def test_partitions_that_nobody_has_are_unknown() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t")

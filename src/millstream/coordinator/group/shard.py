@@ -107,6 +107,11 @@ class GroupShard:
         self._image = MetadataImage()
         self._topics_version = 0
 
+    def change_config(self, config: GroupCoordinatorConfig) -> None:
+        """The broker's settings were changed while it runs: they count from the next operation on."""
+        self._config = config
+        self._streams.change_config(config.streams)
+
     @property
     def image(self) -> MetadataImage:
         """The newest metadata this node has applied: topics, brokers, the dynamic configs of groups."""

@@ -37,6 +37,9 @@ class StreamsGroupCoordinator:
         self._delayed: set[str] = set()
         """Soft: a new coordinator assigns without waiting again. One timer runs for each of them."""
 
+    def change_config(self, config: StreamsGroupConfig) -> None:
+        self._config = config
+
     def handle_heartbeat(
         self,
         request: StreamsGroupHeartbeatRequest,
