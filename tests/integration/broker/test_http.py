@@ -1,0 +1,140 @@
+"""Metrics and health over HTTP, of a node that real clients use."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
+from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
+from millstream.testing.broker import Broker
+from millstream.testing.raw_client import RawClient
+
+SAMPLE = re.compile(
+    r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(?P<labels>\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)*\})? '
+    r"(?P<value>-?\d+(\.\d+)?(e[+-]?\d+)?)"
+)
+LABEL = re.compile(r'([a-z_]+)="((?:[^"\\]|\\.)*)"')
+
+
+@dataclass(frozen=True)
+class World:
+    broker: Broker
+    port: int
+
+    def get(self, path: str, method: str = "GET") -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection.request(method, path)
+        response = connection.getresponse()
+        body = response.read().decode()
+        connection.close()
+        return response.status, body
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The one sample of that name whose labels include these."""
+        (value,) = [
+            value
+            for sample, given, value in parse(self.get("/metrics")[1])
+            if sample == name and labels.items() <= given.items()
+        ]
+        return value
+
+
+def parse(text: str) -> list[tuple[str, dict[str, str], float]]:
+    """Every line must be a comment or a sample of the family announced last."""
+    samples = []
+    family = ""
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            family = line.split(" ")[2]
+        elif not line.startswith("# HELP "):
+            found = SAMPLE.fullmatch(line)
+            assert found is not None, line
+            assert found["name"].removeprefix(family) in {"", "_sum", "_count", "_bucket"}, line
+            labels = dict(LABEL.findall(found["labels"] or ""))
+            samples.append((found["name"], labels, float(found["value"])))
+    return samples
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {"millstream.http.listener": f"http://127.0.0.1:{port}"}
+    with Broker(settings=settings) as broker:
+        with RawClient(broker.bootstrap_servers) as client:
+            client.create_topic("t", 2)
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
+        for number in range(10):
+            producer.produce("t", b"x" * 100, partition=number % 2)
+        assert producer.flush(20) == 0
+        yield World(broker, port)
+
+
+def test_a_running_node_is_alive_ready_and_healthy(world: World) -> None:
+    assert world.get("/livez") == (200, '{"status": "alive"}\n')
+    assert world.get("/readyz") == (200, '{"status": "ready"}\n')
+    status, body = world.get("/healthz")
+    assert status == 200
+    assert json.loads(body)["status"] == "healthy"
+
+
+def test_metrics_are_the_text_that_prometheus_reads(world: World) -> None:
+    status, text = world.get("/metrics")
+    assert status == 200
+    samples = parse(text)
+    places = [(name, tuple(sorted(labels.items()))) for name, labels, _ in samples]
+    assert len(places) == len(set(places)), "a sample is given once"
+
+
+def test_what_a_producer_sends_is_counted(world: World) -> None:
+    assert world.metric("kafka_server_brokertopicmetrics_messagesin_total", topic="t") == 10
+    assert world.metric("kafka_server_brokertopicmetrics_bytesin_total", topic="t") > 1_000
+    assert world.metric("kafka_log_log_logendoffset", topic="t", partition="0") == 5
+
+
+def test_requests_are_counted_by_api_version_and_error(world: World) -> None:
+    with RawClient(world.broker.bootstrap_servers) as client:
+        client.ask(ApiKey.DESCRIBE_GROUPS, 5, DescribeGroupsRequest(groups=["none"]))
+        refused = InitProducerIdRequest(transactional_id="", transaction_timeout_ms=1_000)
+        client.ask(ApiKey.INIT_PRODUCER_ID, 4, refused)
+    name = "kafka_network_requestmetrics"
+    assert world.metric(f"{name}_requests_total", request="DescribeGroups", version="5") == 1
+    assert world.metric(f"{name}_totaltimems_count", request="DescribeGroups") == 1
+    assert (
+        world.metric(f"{name}_errors_total", request="InitProducerId", error="INVALID_REQUEST") == 1
+    )
+
+
+def test_lag_is_what_a_group_has_not_committed(world: World) -> None:
+    consumer = Consumer(
+        {"bootstrap.servers": world.broker.bootstrap_servers, "group.id": "slow", "log_level": 0}
+    )
+    consumer.assign([TopicPartition("t", 0, OFFSET_BEGINNING)])
+    consumer.commit(offsets=[TopicPartition("t", 0, 2)], asynchronous=False)
+    consumer.close()
+    group = {"group_id": "slow", "topic_name": "t"}
+    assert world.metric("kafka_consumer_group_topic_partition_lag", **group, partition_id="0") == 3
+    assert world.metric("kafka_consumer_group_topic_lag", **group) == 3
+    assert world.metric("kafka_consumer_group_info", group_id="slow", state="Empty") == 1
+    assert world.metric("kafka_server_group_coordinator_metrics_offset_commit_count") == 1
+
+
+def test_only_what_is_there_is_served(world: World) -> None:
+    assert world.get("/nothing")[0] == 404
+    assert world.get("/livez", "POST")[0] == 405
+    assert world.get("/metrics", "HEAD") == (200, "")
+
+
+def test_what_is_not_http_is_told_so(world: World) -> None:
+    with socket.create_connection(("127.0.0.1", world.port), timeout=20) as connection:
+        connection.sendall(b"hello\r\n\r\n")
+        assert connection.recv(1_000).startswith(b"HTTP/1.1 400 ")
