@@ -330,7 +330,8 @@ class Connection:
         self._owner.hold_bytes(-held)
         for unanswered in self._unanswered:
             if unanswered.task is not None:
-                unanswered.task.cancel()
+                # Not before its first step: a coroutine that never began would be reported as forgotten.
+                self._loop.call_soon(unanswered.task.cancel)
         self._unanswered.clear()
         self._waiting.clear()
         self._owner.closed(self)
