@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs oracle oracle-broker sim lock setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs oracle oracle-broker fuzz sim lock setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ oracle: setup-dev  ## tests that need Kafka's own tools (MILLSTREAM_KAFKA_CLASSP
 
 oracle-broker: setup-dev  ## the same sessions against Apache Kafka and against us; `make oracle-broker CASES='groups/*'`
 	@$(PYTHON_BIN) tests/oracle/run_broker.py --kafka $(if $(CASES),'$(CASES)')
+
+fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 SEED=7`
+	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
 
 sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`, or one seed to repeat it
 	@MILLSTREAM_SIM_SEEDS=$(or $(SEEDS),0-199) $(PYTHON_BIN) -m pytest -n 2 --timeout 1800 tests/sim
