@@ -49,7 +49,8 @@ class BatchFilter:
     ) -> memoryview | bytearray | None:
         """The batch to write instead of `batch`; None when it goes.
 
-        The last batch of a segment stays, if only as its header: it says where the segment ends.
+        The last batch of a segment stays, if only as its header, so that recovery can tell a lost segment from compacted
+        records; Kafka keeps that of the last segment only.
         """
         is_discarded = self._transactions.is_discarded(header, batch)
         rows = None if self._drops_records(header, is_discarded) else RecordRows(header, batch)

@@ -108,6 +108,7 @@ class PartitionLog:
         Raises OSError when the disk refuses.
         """
         state = load_log(directory, environment, config, saved)
+        state.producers.remove_expired(now.wall_ms, environment.producer_id_expiration_ms)
         return cls(partition, directory, environment, config, state=state, now=now)
 
     # --- what it is
