@@ -1,7 +1,7 @@
 """DeleteRecords: the log start offset of partitions moves, and what comes before it is gone.
 
 Versions 0-2, flexible from 2. Offset -1 means the high watermark. The answer's low watermark is the smallest log start offset of
-the replicas. The leader only; internal topics are INVALID_TOPIC_EXCEPTION, topics that are compacted and not deleted
+the replicas. Of a partition named twice the last offset counts. The leader only; internal topics are INVALID_TOPIC_EXCEPTION, topics that are compacted and not deleted
 POLICY_VIOLATION, an offset beyond the high watermark OFFSET_OUT_OF_RANGE. Segments that are wholly below the new start leave
 with the next retention check.
 Not supported: the time limit is not needed: there are no followers yet that the answer would wait for.
@@ -15,7 +15,6 @@ from millstream.errors import InvalidTopic, KafkaError
 from millstream.metadata.topic_names import is_internal
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_records import (
-    DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
@@ -28,31 +27,35 @@ _UNKNOWN_LOW_WATERMARK = -1
 
 
 def handle(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+    asked: dict[str, dict[int, int]] = {}
+    for topic in request.topics:
+        offsets = asked.setdefault(topic.name, {})
+        offsets.update((each.partition_index, each.offset) for each in topic.partitions)
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=[_delete(topic.name, asked, context) for asked in topic.partitions],
+                name=name,
+                partitions=[
+                    _delete(name, number, offset, context) for number, offset in offsets.items()
+                ],
             )
-            for topic in request.topics
+            for name, offsets in asked.items()
         ]
     )
 
 
 def _delete(
-    topic: str, asked: DeleteRecordsPartition, context: RequestContext
+    topic: str, number: int, offset: int, context: RequestContext
 ) -> DeleteRecordsPartitionResult:
     try:
         if is_internal(topic):
             raise InvalidTopic(f"records of the internal topic {topic} cannot be deleted")
-        partition = context.node.partitions.get(topic, asked.partition_index)
-        low_watermark = partition.delete_records_before(asked.offset)
+        partition = context.node.partitions.get(topic, number)
+        low_watermark = partition.delete_records_before(offset)
     except KafkaError as error:
         return DeleteRecordsPartitionResult(
-            partition_index=asked.partition_index,
+            partition_index=number,
             low_watermark=_UNKNOWN_LOW_WATERMARK,
             error_code=error.code,
         )
-    return DeleteRecordsPartitionResult(
-        partition_index=asked.partition_index, low_watermark=low_watermark
-    )
+    return DeleteRecordsPartitionResult(partition_index=number, low_watermark=low_watermark)
