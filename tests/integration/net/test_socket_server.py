@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, field, replace
@@ -287,6 +288,22 @@ async def test_a_frame_that_never_completes_closes_its_connection() -> None:
         client = await running.connect()
         client.writer.write(b"\x00\x00\x00\x10half")
         assert await client.at_end()
+
+
+async def test_accepted_sockets_have_the_options_asked_for() -> None:
+    limits = ConnectionLimits(send_buffer_bytes=50_000, receive_buffer_bytes=60_000)
+    async with edge(limits) as running:
+        client = await running.connect()
+        client.send(b"a")
+        assert await client.read() == b"a"
+        (connection,) = running.server._connections
+        accepted = connection._socket
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert (
+            accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == 2 * 50_000
+        )  # Linux doubles
+        assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) == 2 * 60_000
 
 
 async def test_connections_beyond_the_limits_are_refused() -> None:
