@@ -2,10 +2,10 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs oracle oracle-broker fuzz sim lock setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs oracle oracle-broker compat-kafka-python fuzz sim lock setup-demo setup-dev clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
 
 setup-demo:
 	@scripts/setup demo
@@ -40,6 +40,9 @@ oracle: setup-dev  ## tests that need Kafka's own tools (MILLSTREAM_KAFKA_CLASSP
 
 oracle-broker: setup-dev  ## the same sessions against Apache Kafka and against us; `make oracle-broker CASES='groups/*'`
 	@$(PYTHON_BIN) tests/oracle/run_broker.py --kafka $(if $(CASES),'$(CASES)')
+
+compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page
+	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write)
 
 fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 SEED=7`
 	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)
