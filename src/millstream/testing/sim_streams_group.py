@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from millstream.coordinator.assignors.task import TaskId
 from millstream.coordinator.group.shard import GroupShard
@@ -37,6 +37,7 @@ from millstream.protocol.generated.streams_group_heartbeat import (
 )
 from millstream.testing.sim_coordinator import SimCoordinator
 
+Change: TypeAlias = Any  # Any: a field of the request that a test says otherwise
 REBALANCE_TIMEOUT_MS: Final = 30_000
 GROUP: Final = "application"
 
@@ -170,15 +171,11 @@ class SimStreamsGroup:
         member.epoch, member.held = 0, Tasks()
         return self.heartbeat(member_id)
 
-    def heartbeat(
-        self, member_id: str, **changes: Any
-    ) -> StreamsGroupHeartbeatResponse:  # Any: fields
+    def heartbeat(self, member_id: str, **changes: Change) -> StreamsGroupHeartbeatResponse:
         """As a client sends it: everything when it joins, what it holds afterwards. Raises the error it is answered with."""
         return self.beat(member_id, **changes).response
 
-    def beat(
-        self, member_id: str, **changes: Any
-    ) -> StreamsHeartbeat:  # Any: fields of the request
+    def beat(self, member_id: str, **changes: Change) -> StreamsHeartbeat:
         member = self.members[member_id]
         beat = self._ask(replace(self._request(member), **changes))
         response = beat.response
@@ -188,9 +185,7 @@ class SimStreamsGroup:
             member.held = given(response)
         return beat
 
-    def leave(
-        self, member_id: str, /, **changes: Any
-    ) -> StreamsGroupHeartbeatResponse:  # Any: fields
+    def leave(self, member_id: str, /, **changes: Change) -> StreamsGroupHeartbeatResponse:
         request = StreamsGroupHeartbeatRequest(group_id=GROUP, member_id=member_id, member_epoch=-1)
         response = self._ask(replace(request, **changes)).response
         self.members.pop(member_id, None)
