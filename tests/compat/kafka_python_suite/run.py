@@ -113,7 +113,7 @@ def _results(output: str) -> list[tuple[str, str, str]]:
                 else next((w for part, w in REASONS.items() if part in name), "")
             )
             shown = name.removesuffix(":").replace(".py::", " · ").replace("|", "¦")
-            found.append((shown, f"{outcome.lower()}{f' × {times}' if times else ''}", why))
+            found.append((shown, f"{outcome.lower()}{f', {times} times' if times else ''}", why))
     return sorted(found, key=lambda row: (row[1].startswith("passed"), row))
 
 
