@@ -52,6 +52,7 @@ async def initialize(
             initialization.start_offsets.get((key.topic_id, key.partition), _NO_START_OFFSET),
         ),
     )
+    _forget(keys, context)
     done = _partitions(key for key in keys if key not in errors)
     failed = _partitions(errors)
     group_id = initialization.group_id
@@ -66,8 +67,10 @@ async def delete_state(
     deletion: Deletion, context: RequestContext
 ) -> dict[SharePartitionKey, KafkaError]:
     """The partitions whose state could not be deleted."""
-    persister = context.node.share_groups.persister
-    return await _for_each(_keys(deletion.group_id, deletion.partitions), persister.delete)
+    keys = list(_keys(deletion.group_id, deletion.partitions))
+    errors = await _for_each(keys, context.node.share_groups.persister.delete)
+    _forget(keys, context)
+    return errors
 
 
 async def delete_group_state(group_id: str, context: RequestContext) -> None:
@@ -76,6 +79,12 @@ async def delete_group_state(group_id: str, context: RequestContext) -> None:
     errors = await delete_state(deletion, context)
     for error in errors.values():
         raise error
+
+
+def _forget(keys: Iterable[SharePartitionKey], context: RequestContext) -> None:
+    """Here at least nobody goes on with what the state was before."""
+    for key in keys:
+        context.node.share_groups.partitions.forget(key)
 
 
 def _keys(group_id: str, partitions: Partitions) -> Iterable[SharePartitionKey]:
