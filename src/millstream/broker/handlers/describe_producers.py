@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
-from millstream.errors import InvalidTopic, KafkaError
+from millstream.errors import InvalidTopic, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.topic_names import check_topic_name
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_producers import (
@@ -36,7 +36,9 @@ def handle(request: DescribeProducersRequest, context: RequestContext) -> Descri
 def _describe(topic: str, number: int, context: RequestContext) -> PartitionResponse:
     try:
         check_topic_name(topic)
-    except InvalidTopic as error:
+        if context.node.metadata.image.topic(topic) is None:
+            raise UnknownTopicOrPartition
+    except (InvalidTopic, UnknownTopicOrPartition) as error:
         return PartitionResponse(number, error.code, str(error))
     try:
         partition = context.node.partitions.get(topic, number)
