@@ -43,6 +43,7 @@ def check_rules(values: Mapping[str, ConfigValue]) -> None:
     _check_roles(values)
     _check_connections(values)
     _check_logs(values)
+    _check_groups(values)
     for names in _ORDERED:
         for lesser, greater in itertools.pairwise(names):
             if _number(values, lesser) > _number(values, greater):
@@ -103,6 +104,26 @@ def _check_connections(values: Mapping[str, ConfigValue]) -> None:
         raise ConfigError(
             "queued.max.request.bytes must be larger or equal to socket.request.max.bytes, or one request could not be read"
         )
+
+
+def _check_groups(values: Mapping[str, ConfigValue]) -> None:
+    protocols = values["group.coordinator.rebalance.protocols"]
+    assert isinstance(protocols, tuple), (
+        "group.coordinator.rebalance.protocols is a list in the table"
+    )
+    if "classic" not in protocols:
+        raise ConfigError(
+            "group.coordinator.rebalance.protocols: add classic, which cannot be disabled"
+        )
+    for kind in ("consumer", "share", "streams"):
+        heartbeat, session = (
+            f"group.{kind}.heartbeat.interval.ms",
+            f"group.{kind}.session.timeout.ms",
+        )
+        if _number(values, heartbeat) >= _number(values, session):
+            raise ConfigError(
+                f"{heartbeat} must be less than {session}, which is {values[session]}"
+            )
 
 
 def _check_logs(values: Mapping[str, ConfigValue]) -> None:

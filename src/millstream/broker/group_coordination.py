@@ -17,18 +17,12 @@ from millstream.broker.coordinator_topic import (
     Handle,
     caller_of,
 )
+from millstream.broker.group_settings import group_coordinator_config
 from millstream.broker.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node import Partitions, Tasks
 from millstream.broker.request_context import RequestContext
-from millstream.coordinator.group.config import (
-    ConsumerGroupConfig,
-    GroupCoordinatorConfig,
-    MigrationPolicy,
-)
-from millstream.coordinator.group.dynamic_config import Limited
+from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
-from millstream.coordinator.group.share.config import ShareGroupConfig
-from millstream.coordinator.group.streams.config import INT_MAX, StreamsGroupConfig
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
@@ -36,100 +30,9 @@ from millstream.protocol.record_frames import decode_group_record
 from millstream.runtime import Random
 
 _LOGGER = logging.getLogger(__name__)
-_MINUTE_MS = 60_000
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-
-
-def group_coordinator_config(config: BrokerConfig) -> GroupCoordinatorConfig:
-    return GroupCoordinatorConfig(
-        group_min_session_timeout_ms=config.group_min_session_timeout_ms,
-        group_max_session_timeout_ms=config.group_max_session_timeout_ms,
-        group_initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
-        group_max_size=config.group_max_size,
-        offset_metadata_max_bytes=config.offset_metadata_max_bytes,
-        offsets_retention_ms=config.offsets_retention_minutes * _MINUTE_MS,
-        offsets_retention_check_interval_ms=config.offsets_retention_check_interval_ms,
-        consumer=_consumer_group_config(config),
-        share=_share_group_config(config),
-        streams=_streams_group_config(config),
-    )
-
-
-def _consumer_group_config(config: BrokerConfig) -> ConsumerGroupConfig:
-    return ConsumerGroupConfig(
-        session_timeout_ms=Limited(
-            config.group_consumer_session_timeout_ms,
-            config.group_consumer_min_session_timeout_ms,
-            config.group_consumer_max_session_timeout_ms,
-        ),
-        heartbeat_interval_ms=Limited(
-            config.group_consumer_heartbeat_interval_ms,
-            config.group_consumer_min_heartbeat_interval_ms,
-            config.group_consumer_max_heartbeat_interval_ms,
-        ),
-        assignment_interval_ms=Limited(
-            config.group_consumer_assignment_interval_ms,
-            config.group_consumer_min_assignment_interval_ms,
-            config.group_consumer_max_assignment_interval_ms,
-        ),
-        max_size=config.group_consumer_max_size,
-        assignors=config.group_consumer_assignors,
-        migration_policy=MigrationPolicy(config.group_consumer_migration_policy.lower()),
-        regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
-    )
-
-
-def _share_group_config(config: BrokerConfig) -> ShareGroupConfig:
-    return ShareGroupConfig(
-        session_timeout_ms=Limited(
-            config.group_share_session_timeout_ms,
-            config.group_share_min_session_timeout_ms,
-            config.group_share_max_session_timeout_ms,
-        ),
-        heartbeat_interval_ms=Limited(
-            config.group_share_heartbeat_interval_ms,
-            config.group_share_min_heartbeat_interval_ms,
-            config.group_share_max_heartbeat_interval_ms,
-        ),
-        assignment_interval_ms=Limited(
-            config.group_share_assignment_interval_ms,
-            config.group_share_min_assignment_interval_ms,
-            config.group_share_max_assignment_interval_ms,
-        ),
-        max_size=config.group_share_max_size,
-        initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
-    )
-
-
-def _streams_group_config(config: BrokerConfig) -> StreamsGroupConfig:
-    return StreamsGroupConfig(
-        session_timeout_ms=Limited(
-            config.group_streams_session_timeout_ms,
-            config.group_streams_min_session_timeout_ms,
-            config.group_streams_max_session_timeout_ms,
-        ),
-        heartbeat_interval_ms=Limited(
-            config.group_streams_heartbeat_interval_ms,
-            config.group_streams_min_heartbeat_interval_ms,
-            config.group_streams_max_heartbeat_interval_ms,
-        ),
-        assignment_interval_ms=Limited(
-            config.group_streams_assignment_interval_ms,
-            config.group_streams_min_assignment_interval_ms,
-            config.group_streams_max_assignment_interval_ms,
-        ),
-        initial_rebalance_delay_ms=Limited(
-            config.group_streams_initial_rebalance_delay_ms, 0, INT_MAX
-        ),
-        num_standby_replicas=Limited(
-            config.group_streams_num_standby_replicas,
-            0,
-            config.group_streams_max_standby_replicas,
-        ),
-        max_size=config.group_streams_max_size,
-    )
 
 
 class GroupCoordination:

@@ -26,7 +26,8 @@ from millstream.broker.disk_pool import DiskPool
 from millstream.broker.dynamic_config import DynamicConfig, check_broker_change
 from millstream.broker.features import SUPPORTED_FEATURES
 from millstream.broker.fetch_sessions import FetchSessions
-from millstream.broker.group_coordination import GroupCoordination, group_coordinator_config
+from millstream.broker.group_coordination import GroupCoordination
+from millstream.broker.group_settings import group_coordinator_config
 from millstream.broker.hosted_partitions import HostedPartitions
 from millstream.broker.internal_topics import SHARE_GROUP_STATE, ensure_internal_topic
 from millstream.broker.listeners import Listener
@@ -293,7 +294,9 @@ class NodeParts:
             transactional_appends=OrderedAppends(self._tasks),
             purgatory=self._purgatory,
             fetch_sessions=FetchSessions(
-                self._environment.random, config.max_incremental_fetch_session_cache_slots
+                self._environment.random,
+                self._purgatory,
+                config.max_incremental_fetch_session_cache_slots,
             ),
             streams_internal_topics=StreamsInternalTopics(
                 self._controller, self._tasks, self._clock, config.request_timeout_ms
