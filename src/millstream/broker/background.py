@@ -48,8 +48,10 @@ class BackgroundWork:
         for name, first_ms, interval_ms, work in (
             ("high watermarks", 0, config.replica_high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks),
             ("recovery points", initial_ms, config.log_flush_offset_checkpoint_interval_ms, self.checkpoint_recovery_points),
+            ("log start offsets", initial_ms, config.log_flush_start_offset_checkpoint_interval_ms, self.checkpoint_start_offsets),
+            ("silent producers", initial_ms, config.producer_id_expiration_check_interval_ms, self.forget_producers),
             ("retention", initial_ms, config.log_retention_check_interval_ms, self.maintain_logs),
-            ("deleted topics", 0, _DELETED_FILES_INTERVAL_MS, self.remove_deleted_topics),
+            ("deleted files", 0, _DELETED_FILES_INTERVAL_MS, self.remove_deleted_files),
             ("refused logs", 0, _REFUSED_LOGS_INTERVAL_MS, self.open_refused_logs),
             ("flushes", 0, _FLUSH_CHECK_INTERVAL_MS, self.flush_due_logs),
         ):  # fmt: skip
@@ -84,8 +86,17 @@ class BackgroundWork:
         for directory in self._directories:
             await self._pool.run(directory.checkpoint_recovery_points)
 
+    async def checkpoint_start_offsets(self) -> None:
+        for directory in self._directories:
+            await self._pool.run(directory.checkpoint_log_start_offsets)
+
+    async def forget_producers(self) -> None:
+        now = self._clock.now()
+        for _, partition in self._partitions.all():
+            partition.log.remove_expired_producers(now)
+
     async def maintain_logs(self) -> None:
-        """Retention, expired producers and old files, log by log, giving way between two."""
+        """Retention, log by log, giving way between two."""
         for topic_partition, partition in list(self._partitions.all()):
             if partition.log.failure is not None:
                 continue
@@ -94,13 +105,17 @@ class BackgroundWork:
                 _LOGGER.info("%s: %d segments left by retention", topic_partition, removed)
             await asyncio.sleep(0)
 
-    async def remove_deleted_topics(self) -> None:
-        for directory in self._directories:
-            for remove in directory.take_due_removals(self._clock.now()):
-                try:
-                    await self._pool.run(remove)
-                except OSError as error:
-                    _LOGGER.error("a deleted topic's files stay until the next start: %s", error)  # noqa: TRY400 - the sentence says it
+    async def remove_deleted_files(self) -> None:
+        """Of topics and of segments, once file.delete.delay.ms has passed."""
+        now = self._clock.now()
+        due = [r for directory in self._directories for r in directory.take_due_removals(now)]
+        for _, partition in self._partitions.all():
+            due += partition.log.take_due_removals(now)
+        for remove in due:
+            try:
+                await self._pool.run(remove)
+            except OSError as error:
+                _LOGGER.error("deleted files stay until the next start: %s", error)  # noqa: TRY400 - the sentence says it
 
     async def open_refused_logs(self) -> None:
         """What the disk refused may succeed now, when it was full."""

@@ -83,15 +83,22 @@ class LogCleaner:
         log, plan = found
         try:
             await self._clean(log, plan)
-        except (OSError, MillstreamError) as error:
+        except OSError as error:
+            _LOGGER.error("%s could not be compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
+            log.compaction_failed(error)
+            return False  # the disk may be full: the next round tries again
+        except MillstreamError as error:
             if log.failure is None:
-                self._uncleanable.add(log)
-                _LOGGER.error(  # noqa: TRY400 - the sentence says it
-                    "%s cannot be compacted and is left as it is until the next start: %s",
-                    log.partition,
-                    error,
-                )
+                self._set_aside(log, error)
         return True
+
+    def _set_aside(self, log: PartitionLog, error: Exception) -> None:
+        self._uncleanable.add(log)
+        _LOGGER.error(
+            "%s cannot be compacted and is left as it is until the next start: %s",
+            log.partition,
+            error,
+        )
 
     def _filthiest(self) -> tuple[PartitionLog, CompactionPlan] | None:
         now = self._clock.now()
@@ -104,8 +111,7 @@ class LogCleaner:
             try:
                 plan = log.plan_compaction(partition.high_watermark, now)
             except (OSError, KafkaError) as error:
-                self._uncleanable.add(log)
-                _LOGGER.error("%s cannot be compacted: %s", log.partition, error)  # noqa: TRY400 - the sentence says it
+                self._set_aside(log, error)
                 continue
             if plan is not None and plan.is_due:
                 due.append((log, plan))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import final
 
 from millstream.log.segment import Segment
@@ -19,11 +19,11 @@ class DepartedSegments:
             segment.mark_deleted()
             self._departed.append((due_ms, segment))
 
-    def remove_due(self, now_ms: int) -> None:
-        """Raises OSError."""
-        while self._departed and self._departed[0][0] <= now_ms:
-            self._departed[0][1].remove()
-            del self._departed[0]
+    def take_due(self, now_ms: int) -> list[Callable[[], None]]:
+        """Removals whose time has come; each touches the files of one segment and nothing else, and raises OSError."""
+        due = [segment for due_ms, segment in self._departed if due_ms <= now_ms]
+        self._departed = [each for each in self._departed if each[0] > now_ms]
+        return [segment.remove for segment in due]
 
     def remove_all(self) -> None:
         """Raises OSError."""

@@ -367,16 +367,21 @@ class LogDirectory:
     # --- checkpoints
 
     def checkpoint_recovery_points(self) -> None:
-        """Recovery points and start offsets, those of logs not opened yet included; Kafka's interval is 60 s."""
-        logs = [log for log in self if log.partition.topic != METADATA_TOPIC]
-        points = {log.partition: log.recovery_point for log in logs}
+        """Those of logs not opened yet included; Kafka's interval is 60 s."""
+        points = {log.partition: log.recovery_point for log in self._listed()}
+        self._write_offsets(RECOVERY_POINT_FILE, {**self._saved_recovery_points, **points})
+
+    def checkpoint_log_start_offsets(self) -> None:
+        """Where they are beyond the first segment's; Kafka's interval is 60 s."""
         moved = {
             log.partition: log.log_start_offset
-            for log in logs
+            for log in self._listed()
             if log.log_start_offset > log.first_segment_offset
         }
-        self._write_offsets(RECOVERY_POINT_FILE, {**self._saved_recovery_points, **points})
         self._write_offsets(LOG_START_OFFSET_FILE, {**self._saved_start_offsets, **moved})
+
+    def _listed(self) -> list[PartitionLog]:
+        return [log for log in self if log.partition.topic != METADATA_TOPIC]
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, int]) -> None:
         """Those of the logs in this directory, others are left out. Kafka's interval is 5 s."""
@@ -423,6 +428,7 @@ class LogDirectory:
             is_clean &= log.is_closed or self.close_log(log, now)
         if self.failure is None:
             self.checkpoint_recovery_points()
+            self.checkpoint_log_start_offsets()
             self.checkpoint_high_watermarks(high_watermarks)
         if is_clean and self.failure is None:
             self._environment.file_system.write_atomically(

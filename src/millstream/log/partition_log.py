@@ -11,7 +11,7 @@ the log refuses everything: what the disk holds is no longer known.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn, Self, final
 
 from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
@@ -32,6 +32,7 @@ from millstream.log.log_reader import (
 from millstream.log.log_state import LogState
 from millstream.log.producer_replay import aborted_entry, read_transaction_end
 from millstream.log.retention import LogOffsets, plan_retention
+from millstream.log.roll_policy import RollPolicy
 from millstream.log.segment import Segment, SegmentLimits
 from millstream.log.timestamp_lookup import (
     BatchSearch,
@@ -87,10 +88,11 @@ class PartitionLog:
         self._state = state
         self._sealed_files: list[File] = []
         self._departed = DepartedSegments()
+        self._rolling = RollPolicy(environment.random)
         self._failure: str | None = None
         self._is_closed = False
         self._last_flush_ms = now.monotonic_ms
-        self._begin_active(now)
+        self._rolling.begin(self._config, now)
 
     @classmethod
     def open(
@@ -261,19 +263,12 @@ class PartitionLog:
             timestamp_ms = max(timestamp_ms, header.max_timestamp)
         active = self._state.segments.active
         active.prepare_indexes()
-        if active.is_full_for(batches.size_bytes, headers[-1].last_offset) or self._is_too_old(
-            timestamp_ms, now
+        if active.is_full_for(
+            batches.size_bytes, headers[-1].last_offset
+        ) or self._rolling.is_too_old(
+            self._config, active.load_first_timestamp(), timestamp_ms, now
         ):
             self.roll(now)
-
-    def _is_too_old(self, timestamp_ms: int, now: Instant) -> bool:
-        """Age counts in record time where the first batch has one, else from when the segment was opened."""
-        first_ms = self._state.segments.active.load_first_timestamp()
-        if first_ms is not None and first_ms >= 0:
-            age_ms = timestamp_ms - first_ms
-        else:
-            age_ms = now.wall_ms - self._active_since_ms
-        return age_ms > self._config.segment_ms - self._jitter_ms
 
     def roll(self, now: Instant) -> None:
         """Seals the active segment and begins one at the end of the log; does nothing while the active one is empty."""
@@ -283,12 +278,7 @@ class PartitionLog:
         self._sealed_files.extend(active.seal())
         self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
-        self._begin_active(now)
-
-    def _begin_active(self, now: Instant) -> None:
-        self._active_since_ms = now.wall_ms
-        jitter_ms = min(self._config.segment_jitter_ms, self._config.segment_ms)
-        self._jitter_ms = self._environment.random.randrange(jitter_ms) if jitter_ms > 0 else 0
+        self._rolling.begin(self._config, now)
 
     # --- read
 
@@ -428,7 +418,7 @@ class PartitionLog:
                 f"truncation to offset {offset} stopped half way; restart the broker to recover it"
             )
             raise self._storage_error("truncate", error) from error
-        self._begin_active(now)
+        self._rolling.begin(self._config, now)
 
     def truncate_fully_and_start_at(self, offset: int, now: Instant) -> None:
         """Removes everything; the log is empty and begins at `offset`. Raises KafkaStorageError."""
@@ -438,7 +428,7 @@ class PartitionLog:
         except OSError as error:
             self._fail("it could not be emptied; restart the broker to recover it")
             raise self._storage_error("truncate", error) from error
-        self._begin_active(now)
+        self._rolling.begin(self._config, now)
 
     def delete_records_before(self, offset: int) -> None:
         """Moves the log start offset; the files follow with the next `maintain`. The caller knows the high watermark.
@@ -458,14 +448,12 @@ class PartitionLog:
                 raise self._storage_error("delete records of", error) from error
 
     def maintain(self, upper_bound: int, now: Instant) -> int:
-        """Retention, expired producers, files whose time has come. Nothing from `upper_bound` on is deleted.
+        """Retention. Nothing from `upper_bound` on is deleted.
 
         Returns the number of segments that left the log. Raises KafkaStorageError.
         """
         self._check_usable()
         try:
-            self.producers.remove_expired(now.wall_ms, self._environment.producer_id_expiration_ms)
-            self._departed.remove_due(now.monotonic_ms)
             state = self._state
             offsets = LogOffsets(state.log_start_offset, state.log_end_offset, upper_bound)
             planned = plan_retention(state.segments, self._config, offsets, now.wall_ms)
@@ -474,6 +462,14 @@ class PartitionLog:
             return len(planned)
         except OSError as error:
             raise self._storage_error("clean up", error) from error
+
+    def remove_expired_producers(self, now: Instant) -> None:
+        """Forgets producers that wrote nothing for producer.id.expiration.ms."""
+        self.producers.remove_expired(now.wall_ms, self._environment.producer_id_expiration_ms)
+
+    def take_due_removals(self, now: Instant) -> list[Callable[[], None]]:
+        """Files whose time has come, as functions that remove them; they touch nothing else and raise OSError."""
+        return self._departed.take_due(now.monotonic_ms)
 
     def _delete_segments(self, planned: Sequence[Segment], now: Instant) -> None:
         if planned[-1] is self._state.segments.active:
@@ -520,6 +516,11 @@ class PartitionLog:
             self._fail(f"a cleaned segment could not be swapped in ({error.strerror or error})")
             raise self._storage_error("compact", error) from error
         return True
+
+    def compaction_failed(self, error: OSError) -> None:
+        """A cleaning met an error of the disk; nothing of the log has changed. A broken disk takes its directory offline."""
+        if self._failure is None and is_broken_disk(error):
+            self._environment.on_broken_disk(error)
 
     def complete_compaction(self, end_offset: int) -> None:
         """A cleaning is done: what comes before `end_offset` is clean."""

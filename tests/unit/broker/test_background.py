@@ -27,6 +27,9 @@ class FakeDirectory:
     def checkpoint_recovery_points(self) -> None:
         self.recovery_points += 1
 
+    def checkpoint_log_start_offsets(self) -> None:
+        pass
+
     def take_due_removals(self, now: object) -> list[object]:
         return []
 

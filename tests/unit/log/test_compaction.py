@@ -355,7 +355,8 @@ def test_readers_of_replaced_segments_are_not_disturbed(cleaned):
     cleaned.clean()
     assert reading.read() == before
     cleaned.world.later(60_000)
-    cleaned.log.maintain(2, cleaned.world.now)
+    for remove in cleaned.log.take_due_removals(cleaned.world.now):
+        remove()
     assert not [name for name in cleaned.world.files() if name.endswith(".deleted")]
 
 

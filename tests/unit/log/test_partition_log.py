@@ -388,8 +388,8 @@ def test_deleting_records_moves_the_log_start_offset_and_later_the_files(world):
         world.read(log, offset=1)
     assert log.maintain(upper_bound=4, now=world.now) == 2
     assert "00000000000000000000.log.deleted" in world.files()
-    world.later(10)
-    log.maintain(upper_bound=4, now=world.now)
+    for remove in log.take_due_removals(world.later(10)):
+        remove()
     assert not [name for name in world.files() if name.endswith(".deleted")]
     with pytest.raises(OffsetOutOfRange, match="ends at 4"):
         log.delete_records_before(5)
@@ -457,3 +457,22 @@ def test_a_closed_log_refuses_everything(world):
 
 def test_a_log_knows_its_partition(world):
     assert world.open().partition == TopicPartition("t", 0)
+
+
+def test_a_segment_without_timestamps_is_as_old_as_its_file(world):
+    log = world.open(LogConfig(retention_ms=1_000))
+    world.disk.now_ms = world.now.wall_ms
+    world.append(log, b"x", timestamp=-1)
+    assert log.maintain(upper_bound=1, now=world.later(1_000)) == 0
+    assert log.maintain(upper_bound=1, now=world.later(1)) == 1
+
+
+def test_a_compacted_log_rolls_before_its_maximum_lag_has_passed(world):
+    """Only sealed segments are compacted, so max.compaction.lag.ms bounds the age of the active one."""
+    config = LogConfig(cleanup_policy=frozenset({"compact"}), max_compaction_lag_ms=500)
+    log = world.open(config)
+    world.append(log, b"x", timestamp=1_000)
+    world.append(log, b"x", timestamp=1_500)
+    assert len(log.segments) == 1
+    world.append(log, b"x", timestamp=1_501)
+    assert len(log.segments) == 2

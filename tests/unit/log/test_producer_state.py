@@ -156,9 +156,9 @@ def test_an_idle_producer_is_forgotten_after_its_time(world):
         world.batch(b"v", producer_id=PRODUCER, producer_epoch=0, base_sequence=0, timestamp=world.now.wall_ms),
         0, world.now,
     )  # fmt: skip
-    log.maintain(0, world.later(86_399_999))
+    log.remove_expired_producers(world.later(86_399_999))
     assert log.producers.get(PRODUCER) is not None
-    log.maintain(0, world.later(1))
+    log.remove_expired_producers(world.later(1))
     assert log.producers.get(PRODUCER) is None
 
 
