@@ -36,9 +36,11 @@ async def test_an_error_in_one_step_keeps_no_other_from_being_taken(
 
 
 def test_nothing_is_raised_when_all_went_well() -> None:
+    taken: list[str] = []
     stop = OrderedStop()
-    stop.take("only", list)
+    stop.take("only", lambda: taken.append("only"))
     stop.raise_first()
+    assert taken == ["only"]
 
 
 def test_states_are_logged_once_with_kafkas_numbers(caplog: pytest.LogCaptureFixture) -> None:
