@@ -66,14 +66,16 @@ def broker() -> Iterator[Broker]:
 
 
 @contextmanager
-def instance(broker: Broker, application: str, state: Path) -> Iterator[subprocess.Popen[str]]:
+def instance(
+    broker: Broker, application: str, state: Path, guarantee: str = "at_least_once"
+) -> Iterator[subprocess.Popen[str]]:
     """One process of the application."""
     state.mkdir()
     command = ["java", "-Xmx256m", "-cp", CLASSPATH, str(APPLICATION)]
     with (
         (state.parent / f"{state.name}.log").open("w") as log,
         subprocess.Popen(
-            [*command, broker.bootstrap_servers, application, str(state)],
+            [*command, broker.bootstrap_servers, application, str(state), guarantee],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -115,7 +117,12 @@ def produce(broker: Broker, text: str) -> None:
 def read_counts(broker: Broker, expected: dict[str, int]) -> None:
     """Waits until the newest count of every word is the expected one."""
     consumer = Consumer(
-        {"bootstrap.servers": broker.bootstrap_servers, "group.id": "reader", "log_level": 0}
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": "reader",
+            "isolation.level": "read_committed",
+            "log_level": 0,
+        }
     )
     consumer.assign([TopicPartition("counts", 0, OFFSET_BEGINNING)])
     counts: dict[str, int] = {}
@@ -182,6 +189,23 @@ def test_two_instances_share_the_tasks_and_one_takes_over_when_the_other_is_kill
             assert len(active_tasks(wait_until(broker, "app", is_stable(members=1)))[0]) == 6
             assert left.assignment.standby_tasks == []
             stop(second)
+
+
+def test_exactly_once_counts_every_word_once_when_an_instance_is_killed(
+    broker: Broker, tmp_path: Path
+) -> None:
+    with (
+        instance(broker, "exact", tmp_path / "first", "exactly_once_v2") as first,
+        instance(broker, "exact", tmp_path / "second", "exactly_once_v2") as second,
+    ):
+        wait_until(broker, "exact", is_stable(members=2))
+        produce(broker, "a b c " * 100)
+        read_counts(broker, {"a": 100, "b": 100, "c": 100})
+        produce(broker, "a b c " * 100)
+        first.kill()
+        produce(broker, "a b c " * 100)
+        read_counts(broker, {"a": 300, "b": 300, "c": 300})
+        stop(second)
 
 
 def test_kafkas_tools_know_the_group(broker: Broker, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ public class WordCount {
         settings.put("bootstrap.servers", arguments[0]);
         settings.put("application.id", arguments[1]);
         settings.put("state.dir", arguments[2]);
+        settings.put("processing.guarantee", arguments[3]);
         settings.put("group.protocol", "streams");
         settings.put("commit.interval.ms", "100");
         settings.put("auto.offset.reset", "earliest");
