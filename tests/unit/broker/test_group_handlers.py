@@ -174,6 +174,7 @@ class World:
             await asyncio.sleep(0)
         node: Any = SimpleNamespace(  # Any: as much of a Node as these handlers use
             group_coordinator=self.coordination,
+            share_groups=SimpleNamespace(persister=SimpleNamespace(delete=None)),
             metadata=self,
             controller=self,
             config=SimpleNamespace(
