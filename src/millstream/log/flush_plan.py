@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millstream.runtime import File
+from millstream.runtime import File, FileSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,9 @@ class FlushPlan:
     log_files: tuple[File, ...]
     sealed_files: tuple[File, ...]
     """Indexes that no one writes any more; closed when the flush is complete."""
+    directories: tuple[str, ...]
+    """Where files were created since the last flush: without their names the files are nothing."""
+    file_system: FileSystem
 
     def sync(self) -> None:
         """Blocks. Touches nothing but the files, so it may run in any thread. Raises OSError."""
@@ -23,3 +26,5 @@ class FlushPlan:
             file.sync()
         for file in self.log_files:
             file.sync()
+        for path in self.directories:
+            self.file_system.sync_directory(path)

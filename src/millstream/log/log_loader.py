@@ -46,6 +46,7 @@ def load_log(
         log_end_offset=recovery.end_offset,
         recovery_point=min(saved.recovery_point, recovery.end_offset),
         cleaner_checkpoint=saved.cleaner_checkpoint,
+        is_new=not bases,
         removed_bytes=recovery.removed_bytes,
     )
     if log_start_offset > recovery.end_offset:

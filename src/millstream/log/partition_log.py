@@ -11,6 +11,7 @@ the log refuses everything: what the disk holds is no longer known.
 from __future__ import annotations
 
 import errno
+import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn, Self, final
 
@@ -87,10 +88,14 @@ class PartitionLog:
         self._snapshots = state.snapshots
         self._state = state
         self._sealed_files: list[File] = []
+        self._unsynced_directories: tuple[str, ...] = ()
+        if state.is_new:
+            self._unsynced_directories = (directory, posixpath.dirname(directory))
         self._departed = DepartedSegments()
         self._rolling = RollPolicy(environment.random)
         self._failure: str | None = None
-        self._is_closed = False
+        self.is_closed = False
+        """Cleanly: everything of it is on the disk."""
         self._last_flush_ms = now.monotonic_ms
         self._rolling.begin(self._config, now)
 
@@ -150,11 +155,6 @@ class PartitionLog:
     def removed_bytes(self) -> int:
         """What recovery cut off when the log was opened: bytes that were no valid batch."""
         return self._state.removed_bytes
-
-    @property
-    def is_closed(self) -> bool:
-        """Cleanly: everything of it is on the disk."""
-        return self._is_closed
 
     @property
     def failure(self) -> str | None:
@@ -278,6 +278,7 @@ class PartitionLog:
         self._sealed_files.extend(active.seal())
         self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
+        self._unsynced_directories = (self.directory,)
         self._rolling.begin(self._config, now)
 
     # --- read
@@ -367,9 +368,15 @@ class PartitionLog:
         log_files = tuple(
             segment.file for segment in self._state.segments.from_offset(self._state.recovery_point)
         )
-        sealed_files = tuple(self._sealed_files)
-        self._sealed_files = []
-        return FlushPlan(self._state.log_end_offset, log_files, sealed_files)
+        sealed_files, self._sealed_files = tuple(self._sealed_files), []
+        directories, self._unsynced_directories = self._unsynced_directories, ()
+        return FlushPlan(
+            self._state.log_end_offset,
+            log_files,
+            sealed_files,
+            directories,
+            self._environment.file_system,
+        )
 
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
         """`plan.sync()` returned: the recovery point moves (not beyond a truncation that came in between)."""
@@ -538,7 +545,7 @@ class PartitionLog:
             self._departed.remove_all()
         except OSError as error:
             raise self._storage_error("close", error) from error
-        self._is_closed = True
+        self.is_closed = True
         self.abandon()
 
     def moved_to(self, directory: str) -> None:

@@ -1,7 +1,8 @@
 """A disk in memory that can fill up, fail and lose power. Satisfies `runtime.FileSystem`.
 
 What was written and what is durable are kept apart: `crash` throws away what no sync covered, and may keep any prefix of
-the unsynced tail of each file, as a torn write does. Directory operations (create, rename, remove) are durable at once.
+the unsynced tail of each file, as a torn write does. Directory operations (create, rename, remove) reach the disk in their order,
+with the next sync of any directory at the latest; a crash may undo the newest of those that came since.
 """
 
 from __future__ import annotations
@@ -113,6 +114,8 @@ class SimFileSystem:
         """What files are stamped with when they are written."""
         self.operations_left: int | None = None
         """How many changes of the disk still happen before the power fails; None for as many as are asked for."""
+        self._undo: list[Callable[[], None]] = []
+        """How to take back each directory operation since a directory was last synced."""
         self._files: dict[str, SimDisk] = {}
         self._directories: set[str] = {"", "/"}
 
@@ -122,12 +125,17 @@ class SimFileSystem:
         self,
         kept_bytes: Callable[[str, int], int] = _keep_nothing,
         zeroed_bytes: Callable[[str, int], int] = _keep_nothing,
+        undone_operations: int = 0,
     ) -> None:
         """Power loss: of each file stay the durable bytes and `kept_bytes(path, unsynced)` of those after them.
 
         Behind them come `zeroed_bytes(path, lost)` zeros: a file system may make a file longer before it writes the data.
-        Open handles are dead afterwards; locks are released.
+        The last `undone_operations` of a directory are taken back, unless a directory was synced since. Open handles are
+        dead afterwards; locks are released.
         """
+        for undo in self._undo[len(self._undo) - min(undone_operations, len(self._undo)) :][::-1]:
+            undo()
+        self._undo.clear()
         self.operations_left = None
         for path, disk in list(self._files.items()):
             survivor = SimDisk()
@@ -178,6 +186,7 @@ class SimFileSystem:
             self._check_parent(path)
             self.count_operation()
             self._files[path] = SimDisk()
+            self._undo.append(lambda: self._forget(path))
         return SimFile(self, path, self._files[path])
 
     def open_read_only(self, path: str) -> File:
@@ -205,13 +214,24 @@ class SimFileSystem:
         self.count_operation()
         if source in self._directories:
             self._move_tree(source, target)
+            self._undo.append(lambda: self._move_tree(target, source))
             return
-        self._files[target] = self._disk(source)
+        replaced, moved = self._files.get(target), self._disk(source)
+        self._files[target] = moved
         del self._files[source]
+
+        def undo() -> None:
+            self._forget(target)
+            self._files[source] = moved
+            if replaced is not None:
+                self._files[target] = replaced
+
+        self._undo.append(undo)
 
     def sync_directory(self, path: str) -> None:
         self.count_operation()
         self.check_sync(path)
+        self._undo.clear()
 
     def modified_ms(self, path: str) -> int:
         return self._disk(path).modified_ms
@@ -221,8 +241,10 @@ class SimFileSystem:
 
     def remove(self, path: str) -> None:
         self.count_operation()
-        self.give_space(len(self._disk(path).data))
+        removed = self._disk(path)
+        self.give_space(len(removed.data))
         del self._files[path]
+        self._undo.append(lambda: self._files.__setitem__(path, removed))
 
     def remove_tree(self, path: str) -> None:
         prefix = path + "/"
@@ -243,6 +265,7 @@ class SimFileSystem:
         disk.data += data
         disk.durable_bytes = len(data)
         self._files[path] = disk
+        self._undo.clear()
 
     def absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"/{path}"
@@ -261,6 +284,10 @@ class SimFileSystem:
             raise BlockingIOError(errno.EWOULDBLOCK, "Resource temporarily unavailable", path)
         disk.is_locked = True
         return SimFile(self, path, disk, holds_lock=True)
+
+    def _forget(self, path: str) -> None:
+        """The file may be gone already, with its directory."""
+        self._files.pop(path, None)
 
     def _disk(self, path: str) -> SimDisk:
         if path not in self._files:

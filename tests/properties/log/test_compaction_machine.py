@@ -140,8 +140,8 @@ class CompactionMachine(RuleBasedStateMachine):
         end = self.log.log_end_offset
         self.log = self.open(SavedState(end, 0, was_clean=True, cleaner_checkpoint=checkpoint))
 
-    @rule(operations=st.integers(0, 40), forgets=st.booleans())
-    def crash_while_cleaning(self, operations: int, forgets: bool) -> None:
+    @rule(operations=st.integers(0, 40), forgets=st.booleans(), undone=st.integers(0, 12))
+    def crash_while_cleaning(self, operations: int, forgets: bool, undone: int) -> None:
         """Everything was flushed, so nothing may be lost; only the cleaning is cut short, at any operation."""
         self.log.flush(self.now)
         checkpoint, end = self.log.cleaner_checkpoint, self.log.log_end_offset
@@ -152,7 +152,7 @@ class CompactionMachine(RuleBasedStateMachine):
             pass
         else:
             checkpoint = self.log.cleaner_checkpoint
-        self.disk.crash()
+        self.disk.crash(undone_operations=undone)
         saved = SavedState(end, 0, cleaner_checkpoint=None if forgets else checkpoint)
         self.log = self.open(saved)
         assert self.log.log_end_offset == end

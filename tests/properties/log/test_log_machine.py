@@ -201,10 +201,10 @@ class LogMachine(RuleBasedStateMachine):
         self.flushed = self.checkpointed = self.end
         self.log = self.open(SavedState(self.end, self.start, was_clean=True))
 
-    @rule(kept=st.floats(0, 1), zeroed=st.floats(0, 1))
-    def crash(self, kept: float, zeroed: float) -> None:
+    @rule(kept=st.floats(0, 1), zeroed=st.floats(0, 1), undone=st.integers(0, 12))
+    def crash(self, kept: float, zeroed: float, undone: int) -> None:
         self.disk.crash(
-            lambda _, unsynced: int(unsynced * kept), lambda _, lost: int(lost * zeroed)
+            lambda _, unsynced: int(unsynced * kept), lambda _, lost: int(lost * zeroed), undone
         )
         saved = SavedState(self.checkpointed, self.start)
         self.log = self.open(saved)
