@@ -20,6 +20,7 @@ def placed_partitions(
     usable = [
         UsableBroker(broker.broker_id, broker.rack, not broker.is_active)
         for broker in image.brokers.values()
+        if not broker.is_cordoned
     ]
     return place_replicas(usable, partition_count, replication_factor, random)
 

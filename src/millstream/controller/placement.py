@@ -36,7 +36,7 @@ def place_replicas(
     known = sorted(brokers, key=lambda broker: broker.id)
     if replication_factor > len(known):
         raise InvalidReplicationFactor(
-            f"{replication_factor} replicas need as many brokers, and {len(known)} are registered"
+            f"{replication_factor} replicas need as many brokers, and {len(known)} take new ones"
         )
     if all(broker.fenced for broker in known):
         raise InvalidReplicationFactor("all brokers are fenced: no replica can be placed now")

@@ -54,6 +54,12 @@ class BrokerRegistration:
         """May take leaderships and new replicas."""
         return not self.fenced and not self.in_controlled_shutdown
 
+    @property
+    def is_cordoned(self) -> bool:
+        """No log directory takes new replicas (KIP-1066)."""
+        cordoned = self.cordoned_log_directories
+        return bool(cordoned) and set(self.log_directories) <= set(cordoned or ())
+
     def endpoint(self, listener: str) -> Endpoint | None:
         return next((found for found in self.endpoints if found.listener == listener), None)
 

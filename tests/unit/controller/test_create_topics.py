@@ -16,6 +16,7 @@ from millstream.protocol.generated.create_topics import (
     CreateTopicsRequest,
 )
 from millstream.protocol.generated.metadata_records import (
+    BrokerRegistrationChangeRecord,
     ConfigRecord,
     PartitionRecord,
     TopicRecord,
@@ -245,3 +246,22 @@ def test_a_broker_with_several_directories_chooses_itself(make_world: Callable) 
 def test_a_request_for_too_many_partitions_is_refused_as_a_whole(world: object) -> None:
     with pytest.raises(PolicyViolation, match="split it"):
         create(world, topic("a", 6000), topic("b", 6000))
+
+
+def test_a_broker_whose_directories_are_all_cordoned_gets_no_new_replica(
+    make_world: Callable,
+) -> None:
+    world = make_world()
+    world.start_brokers(1, 2)
+    registered = world.image.brokers[2]
+    cordon = BrokerRegistrationChangeRecord(
+        broker_id=2,
+        broker_epoch=registered.broker_epoch,
+        cordoned_log_dirs=list(registered.log_directories),
+    )
+    offset = world.next_offset
+    world.log.append((offset, cordon))
+    world.controller.replay(offset, cordon)
+    assert codes(world, topic("two", factor=2)) == [("two", INVALID_REPLICATION_FACTOR)]
+    assert codes(world, topic("one", partitions=20)) == [("one", 0)]
+    assert {p.leader for p in world.image.topic("one").partitions} == {1}

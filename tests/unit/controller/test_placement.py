@@ -67,7 +67,7 @@ def test_replicas_are_distinct_and_even(seed: int, factor: int) -> None:
 
 def test_too_few_brokers_are_refused() -> None:
     with pytest.raises(
-        InvalidReplicationFactor, match="3 replicas need as many brokers, and 2 are registered"
+        InvalidReplicationFactor, match="3 replicas need as many brokers, and 2 take new ones"
     ):
         place_replicas(brokers(1, 2), 1, 3, Zero())
     with pytest.raises(InvalidReplicationFactor, match="fenced"):
