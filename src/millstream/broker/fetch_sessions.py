@@ -2,20 +2,25 @@
 
 Owns sessions, their epochs and which of them are given up when there are too many. Does not read partitions: a handler takes
 `FetchContext.partitions`, reads them, and lets the context choose what goes into the response.
+
+A partition that had nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
+a poll costs as much as what changed. What makes no progress and changes all the same (a directory that fails) is noticed by
+reading everything now and then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, final
 
+from millstream.broker.purgatory import Purgatory
 from millstream.errors import (
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,
     InvalidFetchSessionEpoch,
 )
-from millstream.model import ZERO_UUID, Uuid
+from millstream.model import ZERO_UUID, TopicPartition, Uuid
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, PartitionData
 from millstream.runtime import Instant, Random
 
@@ -24,6 +29,7 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
 _IDLE_BEFORE_EVICTION_MS: Final = 120_000
+_READ_ALL_INTERVAL_MS: Final = 10_000
 _FIRST_TOPIC_ID_VERSION: Final = 13
 
 
@@ -41,8 +47,17 @@ Answer = tuple[FetchKey, PartitionData]
 class FetchContext(Protocol):
     """One fetch request, seen through its session."""
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is asked for: no use in waiting."""
+        ...
+
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
-        """What to read, in the order in which bytes are given out."""
+        """What to read, in the order in which bytes are given out; the quiet ones of a session are left out."""
+        ...
+
+    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+        """`tell` is called for a quiet partition that made progress, until it is None again."""
         ...
 
     def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
@@ -55,6 +70,7 @@ class _SessionPartition:
     asked: FetchPartition
     told_high_watermark: int = -1
     told_log_start_offset: int = -1
+    followed: TopicPartition | None = None
 
     def is_news(self, data: PartitionData) -> bool:
         return (
@@ -72,24 +88,77 @@ class _SessionPartition:
         self.told_log_start_offset = data.log_start_offset
 
 
-@dataclass(slots=True)
+Locate = Callable[[FetchKey], TopicPartition | None]
+"""The partition that a key means now; None when there is none."""
+
+
 class FetchSession:
-    session_id: int
-    uses_topic_ids: bool
-    created_ms: int
-    last_used_ms: int
-    epoch: int = 1
-    """The epoch the next request must carry."""
-    partitions: dict[FetchKey, _SessionPartition] = field(default_factory=dict)
-    """In the order in which bytes are given out: who got some goes to the end."""
+    """One fetcher's partitions. `stirring` are those to be read, in the order in which bytes are given out."""
+
+    def __init__(
+        self, session_id: int, uses_topic_ids: bool, purgatory: Purgatory, now: Instant
+    ) -> None:
+        self.session_id = session_id
+        self.uses_topic_ids = uses_topic_ids
+        self.created_ms = self.last_used_ms = self._all_read_ms = now.monotonic_ms
+        self.epoch = 1
+        """The epoch the next request must carry."""
+        self.partitions: dict[FetchKey, _SessionPartition] = {}
+        self.stirring: dict[FetchKey, None] = {}
+        self.tell: Callable[[FetchKey, FetchPartition], None] | None = None
+        self._keys: dict[TopicPartition, FetchKey] = {}
+        """Of the partitions that were quiet once: they are followed from then on."""
+        self._follower = purgatory.follower(self._stirred)
+
+    def ask(self, key: FetchKey, asked: FetchPartition) -> None:
+        known = self.partitions.get(key)
+        if known is None:
+            self.partitions[key] = _SessionPartition(asked)
+        else:
+            known.asked = asked
+        self.stirring[key] = None
+
+    def forget(self, key: FetchKey) -> None:
+        known = self.partitions.pop(key, None)
+        self.stirring.pop(key, None)
+        if known is not None and known.followed is not None:
+            self._follower.leave(known.followed)
+            del self._keys[known.followed]
+
+    def told(self, key: FetchKey, data: PartitionData, partition: TopicPartition | None) -> None:
+        """What the fetcher got of `key` from `partition` just now."""
+        known = self.partitions[key]
+        known.remember(data)
+        self.stirring.pop(key, None)
+        if data.records or data.error_code or data.diverging_epoch.epoch != -1 or partition is None:
+            self.stirring[key] = None
+        elif known.followed is None:
+            known.followed = partition
+            self._keys[partition] = key
+            self._follower.follow(partition)
+
+    def maybe_read_all(self, now: Instant) -> None:
+        if now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:
+            self._all_read_ms = now.monotonic_ms
+            self.stirring.update(dict.fromkeys(self.partitions))
+
+    def close(self) -> None:
+        self._follower.close()
+
+    def _stirred(self, partition: TopicPartition) -> None:
+        key = self._keys[partition]
+        self.stirring[key] = None
+        if self.tell is not None:
+            self.tell(key, self.partitions[key].asked)
 
 
 @final
 class FetchSessions:
     """At most `slots_max` sessions; a fetcher that gets none goes on without."""
 
-    def __init__(self, random: Random, slots_max: int) -> None:
+    def __init__(self, random: Random, purgatory: Purgatory, slots_max: int) -> None:
         self._random = random
+        self._purgatory = purgatory
         self._slots_max = slots_max
         self._sessions: dict[int, FetchSession] = {}
         """Least recently used first."""
@@ -97,23 +166,31 @@ class FetchSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def begin(self, request: FetchRequest, version: int, now: Instant) -> FetchContext:
+    def begin(
+        self, request: FetchRequest, version: int, now: Instant, locate: Locate
+    ) -> FetchContext:
         """Raises FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError."""
         uses_topic_ids = version >= _FIRST_TOPIC_ID_VERSION
         if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._sessions.pop(request.session_id, None)
+            self._drop(request.session_id)
             asked = _asked(request)
             if request.session_epoch == FINAL_EPOCH:
                 return _Sessionless(asked)
-            return _NewSession(self, asked, uses_topic_ids, now)
+            return _NewSession(self, asked, uses_topic_ids, now, locate)
         session = self._find(request, uses_topic_ids)
         _update(session, request)
         if not session.partitions:
-            del self._sessions[session.session_id]
+            self._drop(session.session_id)
             return _Sessionless([])
         session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
+        session.maybe_read_all(now)
         self._touch(session, now)
-        return _Incremental(session)
+        return _Incremental(session, locate)
+
+    def _drop(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            session.close()
 
     def _find(self, request: FetchRequest, uses_topic_ids: bool) -> FetchSession:
         session = self._sessions.get(request.session_id)
@@ -135,16 +212,14 @@ class FetchSessions:
         session.last_used_ms = now.monotonic_ms
 
     def create(
-        self, partitions: dict[FetchKey, _SessionPartition], uses_topic_ids: bool, now: Instant
-    ) -> int:
-        """The id of a new session, NO_SESSION when there is no place for it."""
-        if len(self._sessions) >= self._slots_max and not self._evict(len(partitions), now):
-            return NO_SESSION
-        session_id = self._unused_id()
-        session = FetchSession(session_id, uses_topic_ids, now.monotonic_ms, now.monotonic_ms)
-        session.partitions = partitions
-        self._sessions[session_id] = session
-        return session_id
+        self, partition_count: int, uses_topic_ids: bool, now: Instant
+    ) -> FetchSession | None:
+        """A new session, None when there is no place for it."""
+        if len(self._sessions) >= self._slots_max and not self._evict(partition_count, now):
+            return None
+        session = FetchSession(self._unused_id(), uses_topic_ids, self._purgatory, now)
+        self._sessions[session.session_id] = session
+        return session
 
     def _evict(self, partition_count: int, now: Instant) -> bool:
         """Makes room: the session unused for two minutes, else a smaller one that has lived as long."""
@@ -162,7 +237,7 @@ class FetchSessions:
             victim = min(smaller, key=lambda session: len(session.partitions), default=None)
         if victim is None:
             return False
-        del self._sessions[victim.session_id]
+        self._drop(victim.session_id)
         return True
 
     def _unused_id(self) -> int:
@@ -177,8 +252,15 @@ class _Sessionless:
     def __init__(self, asked: Sequence[tuple[FetchKey, FetchPartition]]) -> None:
         self._asked = asked
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._asked
+
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
         return self._asked
+
+    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+        """Everything is read, nothing is quiet."""
 
     def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
         return NO_SESSION, list(answers)
@@ -194,46 +276,65 @@ class _NewSession:
         asked: Sequence[tuple[FetchKey, FetchPartition]],
         uses_topic_ids: bool,
         now: Instant,
+        locate: Locate,
     ) -> None:
         self._sessions = sessions
         self._asked = asked
         self._uses_topic_ids = uses_topic_ids
         self._now = now
+        self._locate = locate
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._asked
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
         return self._asked
 
+    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+        """Everything is read, nothing is quiet."""
+
     def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
-        remembered = {key: _SessionPartition(asked) for key, asked in self._asked}
+        session = None
+        if self._asked:
+            session = self._sessions.create(len(self._asked), self._uses_topic_ids, self._now)
+        if session is None:
+            return NO_SESSION, list(answers)
+        for key, asked in self._asked:
+            session.ask(key, asked)
         for key, data in answers:
-            remembered[key].remember(data)
-        session_id = NO_SESSION
-        if remembered:
-            session_id = self._sessions.create(remembered, self._uses_topic_ids, self._now)
-        return session_id, list(answers)
+            session.told(key, data, self._locate(key))
+        return session.session_id, list(answers)
 
 
 @final
 class _Incremental:
-    def __init__(self, session: FetchSession) -> None:
+    def __init__(self, session: FetchSession, locate: Locate) -> None:
         self._session = session
+        self._locate = locate
+
+    @property
+    def is_empty(self) -> bool:
+        return False
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
-        return [(key, partition.asked) for key, partition in self._session.partitions.items()]
+        session = self._session
+        return [(key, session.partitions[key].asked) for key in session.stirring]
+
+    def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
+        self._session.tell = tell
 
     def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
-        partitions = self._session.partitions
+        session = self._session
         chosen: list[Answer] = []
         for key, data in answers:
-            partition = partitions.get(key)
-            if partition is None or not partition.is_news(data):
-                continue
-            partition.remember(data)
-            chosen.append((key, data))
-            if data.records:
-                del partitions[key]
-                partitions[key] = partition
-        return self._session.session_id, chosen
+            partition = session.partitions.get(key)
+            if partition is None:
+                continue  # forgotten by a later request of the same session
+            if partition.is_news(data):
+                chosen.append((key, data))
+            session.told(key, data, self._locate(key))
+        return session.session_id, chosen
 
 
 def _asked(request: FetchRequest) -> list[tuple[FetchKey, FetchPartition]]:
@@ -247,13 +348,9 @@ def _asked(request: FetchRequest) -> list[tuple[FetchKey, FetchPartition]]:
 
 def _update(session: FetchSession, request: FetchRequest) -> None:
     for key, asked in _asked(request):
-        known = session.partitions.get(key)
-        if known is None:
-            session.partitions[key] = _SessionPartition(asked)
-        else:
-            known.asked = asked
+        session.ask(key, asked)
     for key in _forgotten(request):
-        session.partitions.pop(key, None)
+        session.forget(key)
 
 
 def _forgotten(request: FetchRequest) -> Iterable[FetchKey]:

@@ -1,7 +1,8 @@
 """Where requests wait for partitions to make progress: fetches for bytes, produces for their high watermark.
 
 One place for both, keyed by partition. An operation is registered before anybody can miss a wake-up, completed by `wake`
-when its condition holds, given up at its deadline, and there is a bound on how many there are. Knows nothing of requests.
+when its condition holds, given up at its deadline, and there is a bound on how many there are. A follower is told of every
+progress, whether it waits or not. Knows nothing of requests.
 """
 
 from __future__ import annotations
@@ -56,11 +57,45 @@ class DelayedOperation:
 
 
 @final
+class Follower:
+    """Hears of every progress of the partitions it follows, until it is closed."""
+
+    __slots__ = ("_followers", "_keys", "on_progress")
+
+    def __init__(
+        self,
+        followers: dict[TopicPartition, dict[Follower, None]],
+        on_progress: Callable[[TopicPartition], None],
+    ) -> None:
+        self._followers = followers
+        self._keys: set[TopicPartition] = set()
+        self.on_progress = on_progress
+
+    def follow(self, key: TopicPartition) -> None:
+        if key not in self._keys:
+            self._keys.add(key)
+            self._followers.setdefault(key, {})[self] = None
+
+    def leave(self, key: TopicPartition) -> None:
+        if key in self._keys:
+            self._keys.remove(key)
+            others = self._followers[key]
+            del others[self]
+            if not others:
+                del self._followers[key]
+
+    def close(self) -> None:
+        for key in list(self._keys):
+            self.leave(key)
+
+
+@final
 class Purgatory:
     def __init__(self, clock: Clock, operations_max: int = OPERATIONS_MAX) -> None:
         self._clock = clock
         self._operations_max = operations_max
         self._watchers: dict[TopicPartition, dict[DelayedOperation, None]] = {}
+        self._followers: dict[TopicPartition, dict[Follower, None]] = {}
         self._deadlines: list[tuple[int, int, DelayedOperation]] = []
         self._sequence = 0
         self._waiting = 0
@@ -96,8 +131,20 @@ class Purgatory:
             self._earlier_deadline.set()
         return operation
 
+    def follower(self, on_progress: Callable[[TopicPartition], None]) -> Follower:
+        """One that follows nothing yet. `on_progress` is cheap and does not raise."""
+        return Follower(self._followers, on_progress)
+
+    def satisfy(self, operation: DelayedOperation) -> None:
+        """The condition of `operation` came true by what no key of it told."""
+        self._end(operation, satisfied=True)
+
     def wake(self, partition: TopicPartition) -> None:
-        """`partition` made progress: its high watermark moved, its leader changed, or it went away."""
+        """`partition` made progress: its high watermark or its start moved, its leader changed, or it went away."""
+        followers = self._followers.get(partition)
+        if followers:
+            for follower in list(followers):
+                follower.on_progress(partition)
         watchers = self._watchers.get(partition)
         if watchers:
             for operation in list(watchers):

@@ -42,7 +42,7 @@ class Partition:
         saved_high_watermark: int = 0,
         on_progress: Callable[[TopicPartition], None] = lambda _partition: None,
     ) -> None:
-        """`on_progress` is called after records became readable and after leadership changed; it must not raise."""
+        """`on_progress` is called after records became readable or left, and after leadership changed; it must not raise."""
         self.topic_partition = log.partition
         self.topic_id = topic_id
         self.log = log
@@ -261,8 +261,13 @@ class Partition:
                 f"not before {offset}"
             )
         self.log.delete_records_before(target)
+        self._on_progress(self.topic_partition)
         return self.log.log_start_offset
 
     def maintain(self, now: Instant) -> int:
         """Retention up to the high watermark; returns the number of segments that left. Raises KafkaStorageError."""
-        return self.log.maintain(self._high_watermark, now)
+        start_offset = self.log.log_start_offset
+        removed = self.log.maintain(self._high_watermark, now)
+        if self.log.log_start_offset != start_offset:
+            self._on_progress(self.topic_partition)
+        return removed

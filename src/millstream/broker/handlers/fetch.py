@@ -70,33 +70,46 @@ class _ReadAll(NamedTuple):
 def handle(
     request: FetchRequest, context: RequestContext
 ) -> FetchResponse | Awaitable[FetchResponse]:
-    session = context.node.fetch_sessions.begin(request, context.version, context.now)
-    asked = session.partitions()
-    max_bytes = min(request.max_bytes, context.node.config.fetch_max_bytes)
-    limits = _Limits(
-        min(request.min_bytes, max_bytes),
-        max_bytes,
-        request.isolation_level == _READ_COMMITTED,
-        is_replica=request.replica_id >= 0 or request.replica_state.replica_id >= 0,
+    node = context.node
+    session = node.fetch_sessions.begin(
+        request, context.version, context.now, lambda key: _located(key, context)
     )
-    read = _read_all(asked, limits, context)
+    limits = _limits(request, node.config.fetch_max_bytes)
+    read = _read_all(session.partitions(), limits, context)
     if (
-        not asked
+        session.is_empty
         or request.max_wait_ms <= 0
         or read.must_answer
         or read.size_bytes >= limits.min_bytes
     ):
         return _response(read, session, context)
-    waiting = _Waiting(asked, limits, context)
-    operation = context.node.purgatory.watch(
-        waiting.partitions, request.max_wait_ms, waiting.is_satisfied
-    )
+    waiting = _Waiting(session.partitions(), limits, context)
+    operation = node.purgatory.watch(waiting.partitions, request.max_wait_ms, waiting.is_satisfied)
+
+    def stirred(key: FetchKey, asked: FetchPartition) -> None:
+        if waiting.is_satisfied_with(key, asked):
+            node.purgatory.satisfy(operation)
+
+    session.when_stirred(stirred)
 
     async def wait() -> FetchResponse:
-        await operation.wait()
-        return _response(_read_all(asked, limits, context), session, context)
+        try:
+            await operation.wait()
+        finally:
+            session.when_stirred(None)
+        return _response(_read_all(session.partitions(), limits, context), session, context)
 
     return wait()
+
+
+def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
+    max_bytes = min(request.max_bytes, bytes_max)
+    return _Limits(
+        min(request.min_bytes, max_bytes),
+        max_bytes,
+        request.isolation_level == _READ_COMMITTED,
+        is_replica=request.replica_id >= 0 or request.replica_state.replica_id >= 0,
+    )
 
 
 # --- reading
@@ -137,6 +150,13 @@ def _find_partition(key: FetchKey, context: RequestContext) -> Partition:
     if partition.topic_id != key.topic_id:
         raise InconsistentTopicId
     return partition
+
+
+def _located(key: FetchKey, context: RequestContext) -> TopicPartition | None:
+    if key.topic_id == ZERO_UUID:
+        return TopicPartition(key.topic, key.partition)
+    topic = context.node.metadata.image.topic_by_id(key.topic_id)
+    return TopicPartition(topic.name, key.partition) if topic is not None else None
 
 
 def _position(asked: FetchPartition, limits: _Limits, remaining_bytes: int) -> FetchPosition:
@@ -199,17 +219,13 @@ class _Waiting:
         limits: _Limits,
         context: RequestContext,
     ) -> None:
-        self._min_bytes = limits.min_bytes
+        self._limits = limits
+        self._context = context
         self._readable: dict[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, tuple[Partition, FetchPosition]] = {}
         self._total = 0
         for key, partition_asked in asked:
-            partition = _find_partition(key, context)  # it was found a moment ago
-            self._positions[partition.topic_partition] = (
-                partition,
-                _position(partition_asked, limits, limits.max_bytes),
-            )
-            self._count(partition.topic_partition)
+            self._add(key, partition_asked)  # it was found a moment ago
 
     @property
     def partitions(self) -> list[TopicPartition]:
@@ -220,7 +236,24 @@ class _Waiting:
             self._count(progressed)
         except KafkaError:
             return True  # the answer tells which error
-        return self._total >= self._min_bytes
+        return self._total >= self._limits.min_bytes
+
+    def is_satisfied_with(self, key: FetchKey, asked: FetchPartition) -> bool:
+        """A partition that was quiet made progress."""
+        try:
+            self._add(key, asked)
+        except KafkaError:
+            return True  # see above
+        return self._total >= self._limits.min_bytes
+
+    def _add(self, key: FetchKey, asked: FetchPartition) -> None:
+        """Raises KafkaError."""
+        partition = _find_partition(key, self._context)
+        self._positions[partition.topic_partition] = (
+            partition,
+            _position(asked, self._limits, self._limits.max_bytes),
+        )
+        self._count(partition.topic_partition)
 
     def _count(self, topic_partition: TopicPartition) -> None:
         partition, position = self._positions[topic_partition]

@@ -104,7 +104,7 @@ class DataPlane:
             disk_pool=InlinePool(),
             purgatory=self.purgatory,
             metrics=NodeMetrics(lambda: 0),
-            fetch_sessions=FetchSessions(CountingRandom(), slots_max=2),
+            fetch_sessions=FetchSessions(CountingRandom(), self.purgatory, slots_max=2),
         )
 
     def host(self, topic: str, number: int, config: LogConfig | None = None) -> Partition:

@@ -230,3 +230,20 @@ async def test_an_incremental_fetch_with_nothing_new_waits(plane):
     plane.purgatory.expire()
     response = await waiting
     assert (response.responses, response.error_code) == ([], 0)
+
+
+async def test_a_waiting_session_hears_of_a_partition_that_was_quiet(plane):
+    asked = request((0, 0), (1, 0), max_wait_ms=0)
+    asked.session_epoch = 0
+    first = fetch.handle(asked, plane.context(12))
+    waiting = fetch.handle(
+        FetchRequest(session_id=first.session_id, session_epoch=1, min_bytes=100, max_bytes=1 << 20, max_wait_ms=60_000),
+        plane.context(12),
+    )  # fmt: skip
+    task = asyncio.ensure_future(waiting)
+    plane.write(1, b"a")
+    await asyncio.sleep(0)
+    assert not task.done(), "one small record is less than the fetcher waits for"
+    plane.write(1, b"b" * 100)
+    told = (await task).responses[0].partitions
+    assert [(p.partition_index, bases(p.records)) for p in told] == [(1, [0, 1])]

@@ -6,7 +6,7 @@ import pytest
 
 from millstream.broker.handlers import init_producer_id
 from millstream.broker.producer_ids import ProducerIds
-from millstream.errors import InvalidRequest, NotController, CoordinatorLoadInProgress
+from millstream.errors import CoordinatorLoadInProgress, InvalidRequest, NotController
 from millstream.model import BrokerId
 from millstream.protocol.generated.allocate_producer_ids import AllocateProducerIdsResponse
 from millstream.protocol.generated.init_producer_id import InitProducerIdRequest

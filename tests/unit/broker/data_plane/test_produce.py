@@ -8,10 +8,10 @@ from millstream.broker.error_responses import NoAnswer
 from millstream.broker.handlers import produce
 from millstream.errors import (
     CorruptMessage,
+    InvalidProducerIdMapping,
     InvalidRecord,
     InvalidRequiredAcks,
     InvalidTopic,
-    InvalidProducerIdMapping,
     KafkaStorageError,
     NotLeaderOrFollower,
     OutOfOrderSequenceNumber,
