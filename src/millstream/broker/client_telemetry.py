@@ -6,6 +6,7 @@ newest push of each, within `KEPT_BYTES_MAX` altogether; neither survives the no
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from crc32c import crc32c
 from millstream.broker.data_directory import random_uuid
 from millstream.broker.otlp import MalformedTelemetry, MetricPoint, metric_points
 from millstream.errors import (
+    ConfigError,
     CorruptMessage,
     InvalidRecord,
     InvalidRequest,
@@ -39,6 +41,7 @@ from millstream.model import ZERO_UUID, Uuid, uuid_text
 from millstream.records.compression import Codec, decompress
 from millstream.runtime import Random
 
+_LOGGER = logging.getLogger(__name__)
 CLIENTS_MAX: Final = 16_384
 KEPT_BYTES_MAX: Final = 64 * 1024 * 1024
 _ONE_UUID: Final = Uuid(bytes(15) + b"\x01")
@@ -140,11 +143,13 @@ class ClientTelemetry:
 
     def follow(self, image: MetadataImage) -> None:
         """The subscriptions have changed: every client is told anew what is wanted of it."""
-        self._subscriptions = [
-            client_metrics_subscription(config)
-            for resource, config in image.configs.items()
-            if resource.type is ConfigResourceType.CLIENT_METRICS
-        ]
+        self._subscriptions = []
+        for resource, config in image.configs.items():
+            if resource.type is ConfigResourceType.CLIENT_METRICS:
+                try:
+                    self._subscriptions.append(client_metrics_subscription(config))
+                except (ConfigError, KafkaError) as error:  # Kafka's engine knows more patterns
+                    _LOGGER.warning("client metrics %s are not asked for: %s", resource.name, error)
         self._version += 1
 
     def subscribe(self, instance_id: Uuid, client: TelemetryClient, now_ms: int) -> Wanted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from dataclasses import replace
 
 import pytest
 
@@ -115,6 +116,21 @@ def test_matching_subscriptions_are_united_at_the_shortest_interval() -> None:
 def test_every_pattern_must_match_in_full(match: str, meant: bool) -> None:
     wanted = telemetry(one={"metrics": "*", "match": match}).subscribe(ZERO_UUID, CLIENT, 0)
     assert wanted.metrics == (("*",) if meant else ())
+
+
+def test_a_pattern_that_backtracking_engines_choke_on_is_matched_at_once() -> None:
+    patient = telemetry(one={"metrics": "*", "match": "client_id=(a|aa)+"})
+    client = replace(CLIENT, client_id="a" * 20_000 + "b")
+    assert patient.subscribe(ZERO_UUID, client, 0).metrics == ()
+
+
+def test_a_subscription_that_cannot_be_understood_is_logged_and_the_others_count(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A data directory of Kafka may hold what Java's engine knows and ours does not."""
+    asked = telemetry(java={"metrics": "a", "match": "client_id=(?=x).*"}, plain={"metrics": "b"})
+    assert asked.subscribe(ZERO_UUID, CLIENT, 0).metrics == ("b",)
+    assert "client metrics java are not asked for" in caplog.text
 
 
 def test_asking_again_before_the_interval_is_over_is_throttled() -> None:
