@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from millstream.coordinator.assignors.task import Tasks
 from millstream.coordinator.group.streams.config import StreamsGroupSettings
 from millstream.coordinator.group.streams.member import JOIN_EPOCH
 from millstream.coordinator.group.streams.topology_problem import StatusCode
@@ -21,6 +22,8 @@ class Beat:
     context: CoordinatorContext
     turn: Turn
     settings: StreamsGroupSettings
+    owned: Tasks | None
+    """What the member says it holds; None when it says nothing new."""
     statuses: list[Status] = field(default_factory=list)
 
     @property

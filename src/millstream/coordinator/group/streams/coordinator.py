@@ -17,6 +17,7 @@ from millstream.coordinator.group.streams.departure import (
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.heartbeat import StreamsHeartbeat, handle_heartbeat
 from millstream.coordinator.group.streams.member import JOIN_EPOCH, MemberState
+from millstream.coordinator.group.streams.request_check import owned_tasks
 from millstream.coordinator.group.streams.sessions import await_revocation, restart_session
 from millstream.coordinator.group.streams.target_assignment import (
     Plan,
@@ -51,7 +52,8 @@ class StreamsGroupCoordinator:
             response = handle_leave(self._groups, request, turn)
             turn.result.reply(context.token, StreamsHeartbeat(response))
             return
-        beat = Beat(request, context, turn, self._settings_of(request.group_id, turn))
+        settings = self._settings_of(request.group_id, turn)
+        beat = Beat(request, context, turn, settings, owned_tasks(request))
         handle_heartbeat(beat, self._groups, self._delayed)
 
     def expire(self, timer: GroupTimer, turn: Turn) -> None:

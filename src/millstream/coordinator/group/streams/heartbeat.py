@@ -27,7 +27,6 @@ from millstream.coordinator.group.streams.membership import (
     updated_metadata,
 )
 from millstream.coordinator.group.streams.reconciliation import Target, reconcile
-from millstream.coordinator.group.streams.request_check import owned_tasks
 from millstream.coordinator.group.streams.sessions import (
     await_more_members,
     await_revocation,
@@ -125,9 +124,8 @@ def _configured(beat: Beat, group: StreamsGroup, topology: StreamsTopology) -> C
         metadata_hash = topics_hash(topology.required_topics(), beat.turn.image)
         known = configure_topology(topology, topics, metadata_hash)
         group.configured_topology = known
-    owned = owned_tasks(beat.request)
-    if known.is_ready and owned is not None:
-        known.check_exist(owned)
+    if known.is_ready and beat.owned is not None:
+        known.check_exist(beat.owned)
     return known
 
 
@@ -192,7 +190,7 @@ def _target(
 def _reconciled(
     beat: Beat, group: StreamsGroup, member: StreamsMember, target: Target
 ) -> StreamsMember:
-    current = reconcile(member, target, group.owners, owned_tasks(beat.request))
+    current = reconcile(member, target, group.owners, beat.owned)
     if current == member.current:
         return member
     beat.turn.result.records.append(
@@ -222,8 +220,7 @@ def _response(
         status=beat.statuses,
     )
     assigned = member.current.assigned
-    owned = owned_tasks(beat.request)
-    is_as_told = owned is None or assigned.equals(owned)
+    is_as_told = beat.owned is None or assigned.equals(beat.owned)
     if beat.is_join or assigned != before.current.assigned or not is_as_told:
         response.active_tasks = _listed(assigned.active)
         response.standby_tasks = _listed(assigned.standby)

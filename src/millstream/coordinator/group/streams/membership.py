@@ -10,9 +10,7 @@ from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.streams.beat import Beat
 from millstream.coordinator.group.streams.group import StreamsGroup
 from millstream.coordinator.group.streams.member import Endpoint, MemberMetadata, StreamsMember
-from millstream.coordinator.group.streams.request_check import owned_tasks
 from millstream.errors import FencedMemberEpoch, GroupIdNotFound, GroupMaxSizeReached
-from millstream.protocol.generated.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 
 _NOT_GIVEN: Final = -1
 
@@ -46,14 +44,13 @@ def known_member(beat: Beat, group: StreamsGroup) -> StreamsMember:
     if beat.is_join:
         return group.members.get(member_id) or StreamsMember(member_id)
     member = group.member(member_id)
-    _check_epoch(beat.request, member)
+    _check_epoch(beat, member)
     return member
 
 
-def _check_epoch(request: StreamsGroupHeartbeatRequest, member: StreamsMember) -> None:
+def _check_epoch(beat: Beat, member: StreamsMember) -> None:
     """A member that missed the answer to its last heartbeat may be one epoch behind, if it holds nothing it should not."""
-    received, known = request.member_epoch, member.epoch
-    owned = owned_tasks(request)
+    received, known, owned = beat.request.member_epoch, member.epoch, beat.owned
     is_behind_by_one_answer = (
         received == member.current.previous_epoch
         and owned is not None
