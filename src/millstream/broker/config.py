@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-from millstream.broker.config_rules import check_advertised, check_rules
+from millstream.broker.config_rules import check_listeners, check_rules
 from millstream.broker.config_strangers import is_java_only, protects, why_without_effect
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.broker.listeners import Listener, client_listeners, parse_listeners, with_port
@@ -198,7 +198,7 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
     if "node.id" not in known and values["broker.id"] != -1:
         typed["node_id"] = values["broker.id"]
     advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
-    check_advertised(listeners, advertised)
+    check_listeners(values, listeners, advertised)
     return BrokerConfig(
         **typed,
         data_directories=_data_directories(values),

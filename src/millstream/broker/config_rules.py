@@ -10,6 +10,7 @@ from millstream.broker.listeners import Listener
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigValue
 
+_DEFAULT_NODE_ID: Final = 1
 _CLEANER_BYTES_PER_THREAD_LEAST: Final = 1 << 20
 _NOT_AN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - refused, not bound
 _ORDERED: Final = (
@@ -52,8 +53,20 @@ def check_rules(values: Mapping[str, ConfigValue]) -> None:
                 )
 
 
-def check_advertised(listeners: tuple[Listener, ...], advertised: tuple[Listener, ...]) -> None:
-    """Raises ConfigError for an address that nobody can connect to, and for a listener that does not exist."""
+def check_listeners(
+    values: Mapping[str, ConfigValue],
+    listeners: tuple[Listener, ...],
+    advertised: tuple[Listener, ...],
+) -> None:
+    """Raises ConfigError for two listeners at one port, a name that no listener has, an address that nobody can connect to."""
+    ports = [each.port for each in listeners if each.port]
+    if len(set(ports)) != len(ports):
+        raise ConfigError(
+            f"listeners: each needs a port of its own, not {', '.join(map(str, ports))}"
+        )
+    between = values["inter.broker.listener.name"]
+    if isinstance(between, str) and between.upper() not in {each.name for each in listeners}:
+        raise ConfigError(f"inter.broker.listener.name is {between}, which listeners does not have")
     for listener in advertised:
         if listener.host == _NOT_AN_ADDRESS:
             raise ConfigError(
@@ -83,6 +96,10 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
     roles, voters = values["process.roles"], values["controller.quorum.voters"]
     assert isinstance(roles, tuple), "process.roles is a list in the table"
     assert isinstance(voters, tuple), "controller.quorum.voters is a list in the table"
+    if values["broker.id"] not in {-1, values["node.id"]} and values["node.id"] != _DEFAULT_NODE_ID:
+        raise ConfigError(
+            "node.id and broker.id are the same thing: give them the same value, or one only"
+        )
     if set(roles) != {"broker", "controller"}:
         raise ConfigError(
             "process.roles: this version runs one node that is both; write process.roles=broker,controller"

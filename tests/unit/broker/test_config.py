@@ -45,6 +45,7 @@ log.retention.check.interval.ms=300000
 
 def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
     derived = {
+        "http_listener",
         "data_directories",
         "metadata_is_apart",
         "listeners",
@@ -131,6 +132,25 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
         ({"listeners": "PLAINTEXT://:99999"}, "port 99999 is out of range"),
         ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "a name of its own"),
         ({"listeners": "INSIDE://:9092"}, "names no protocol for listener INSIDE"),
+        ({"listeners": "PLAINTEXT://a:9092,CONTROLLER://b:9092"}, "a port of its own"),
+        ({"inter.broker.listener.name": "INSIDE"}, "INSIDE, which listeners does not have"),
+        (
+            {"advertised.listeners": "PLAINTEXT://0.0.0.0:9092"},
+            "an address that clients can connect to",
+        ),
+        ({"advertised.listeners": "INSIDE://a:9092"}, "INSIDE, which listeners does not have"),
+        ({"node.id": "2", "broker.id": "3"}, "the same thing"),
+        ({"log.retention.hours": "0"}, "unlimited"),
+        ({"log.cleaner.threads": "200"}, "1 MiB for each thread"),
+        ({"queued.max.request.bytes": "1000"}, "one request could not be read"),
+        (
+            {"group.consumer.min.session.timeout.ms": "50000"},
+            "must not be more than group.consumer.session",
+        ),
+        (
+            {"group.streams.num.standby.replicas": "3"},
+            "must not be more than group.streams.max.standby",
+        ),
         ({"process.roles": "broker"}, "process.roles=broker,controller"),
         ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 voters"),
         ({"millstream.flush.on.ack": "sometimes"}, "auto, always, never"),
@@ -152,7 +172,7 @@ def test_broker_keys_become_defaults_of_topics() -> None:
 
 def test_the_old_name_of_the_node_id_is_understood() -> None:
     assert broker_config({"broker.id": "7"}).node_id == 7
-    assert broker_config({"broker.id": "7", "node.id": "8"}).node_id == 8
+    assert broker_config({"broker.id": "7", "node.id": "7"}).node_id == 7
 
 
 def test_what_was_set_is_remembered_as_text() -> None:
