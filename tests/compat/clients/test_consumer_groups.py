@@ -95,8 +95,10 @@ class Members:
     def shares(self) -> list[int]:
         return sorted(len(consumer.assignment()) for consumer in self.running)
 
-    def until_shared(self, shares: Sequence[int]) -> None:
+    def settle(self, shares: Sequence[int]) -> list[int]:
+        """How many partitions each has, once that is `shares`."""
         self.poll_until(lambda: self.shares() == list(shares))
+        return self.shares()
 
 
 @pytest.fixture
@@ -110,16 +112,16 @@ def members(broker: Broker, topic: str) -> Iterator[Members]:
 def test_members_share_partitions_and_read_each_record_once(members: Members) -> None:
     for _ in range(3):
         members.add()
-    members.until_shared([2, 2, 2])
+    assert members.settle([2, 2, 2]) == [2, 2, 2]
     members.poll_until(lambda: len(members.values) >= 60)
     assert sorted(members.values, key=int) == [str(number) for number in range(60)]
 
 
 def test_who_leaves_gives_its_partitions_to_the_others(members: Members) -> None:
     first, _ = members.add(), members.add()
-    members.until_shared([3, 3])
+    assert members.settle([3, 3]) == [3, 3]
     members.remove(first)
-    members.until_shared([6])
+    assert members.settle([6]) == [6]
 
 
 def test_who_is_not_heard_of_loses_its_partitions(members: Members, broker: Broker) -> None:
@@ -133,7 +135,7 @@ def test_who_is_not_heard_of_loses_its_partitions(members: Members, broker: Brok
     )
     subprocess.run([sys.executable, "-c", program], timeout=LIMIT_S, check=False)
     members.add()
-    members.until_shared([6])
+    assert members.settle([6]) == [6]
 
 
 def test_topics_are_found_by_regular_expression(members: Members, broker: Broker) -> None:
@@ -142,39 +144,39 @@ def test_topics_are_found_by_regular_expression(members: Members, broker: Broker
     admin.create_topics([NewTopic(f"{prefix}-more", 2, 1)])[f"{prefix}-more"].result(LIMIT_S)
     members.subscription = f"^{prefix}.*"
     members.add()
-    members.until_shared([8])
+    assert members.settle([8]) == [8]
 
 
 def test_a_static_member_comes_back_to_its_partitions(members: Members) -> None:
     members.add(**{"group.instance.id": "1"})
     second = members.add(**{"group.instance.id": "2"})
-    members.until_shared([3, 3])
+    assert members.settle([3, 3]) == [3, 3]
     had = {(p.topic, p.partition) for p in second.assignment()}
     members.remove(second)
     again = members.add(**{"group.instance.id": "2"})
-    members.until_shared([3, 3])
+    assert members.settle([3, 3]) == [3, 3]
     assert {(p.topic, p.partition) for p in again.assignment()} == had
 
 
 def test_members_of_both_protocols_share_one_group(members: Members) -> None:
     """The group is upgraded with the first consumer and becomes classic again with the last."""
     classic = members.add("classic")
-    members.until_shared([6])
+    assert members.settle([6]) == [6]
     modern = members.add("consumer")
-    members.until_shared([3, 3])
+    assert members.settle([3, 3]) == [3, 3]
     members.add("classic")
-    members.until_shared([2, 2, 2])
+    assert members.settle([2, 2, 2]) == [2, 2, 2]
     members.remove(modern)
-    members.until_shared([3, 3])
+    assert members.settle([3, 3]) == [3, 3]
     members.remove(classic)
-    members.until_shared([6])
+    assert members.settle([6]) == [6]
     members.poll_until(lambda: len(set(members.values)) == 60)
 
 
 def test_the_group_goes_on_after_a_crash_of_the_broker(members: Members, broker: Broker) -> None:
     members.add()
     members.add()
-    members.until_shared([3, 3])
+    assert members.settle([3, 3]) == [3, 3]
     members.poll_until(lambda: len(members.values) >= 60)
     for consumer in members.running:
         consumer.commit(offsets=consumer.position(consumer.assignment()), asynchronous=False)
