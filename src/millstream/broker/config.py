@@ -182,6 +182,7 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
 
 def typed_config(known: Mapping[str, str]) -> BrokerConfig:
     """Settings whose keys all mean something here. Raises ConfigError for bad values and combinations that cannot be served."""
+    known = _with_both_names_of_the_id(known)
     values = parse_config(BROKER_CONFIGS, known)
     check_rules(values)
     implied = topic_defaults(known)
@@ -195,8 +196,6 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
         for field in fields(BrokerConfig)
         if field.name.replace("_", ".") in values and field.name != "listeners"
     }
-    if "node.id" not in known and values["broker.id"] != -1:
-        typed["node_id"] = values["broker.id"]
     advertised = parse_listeners("advertised.listeners", _list_of(values, "advertised.listeners"))
     check_listeners(values, listeners, advertised)
     return BrokerConfig(
@@ -220,6 +219,15 @@ def _http_listener(value: ConfigValue) -> Listener | None:
     if listener.name.upper() != "HTTP":
         raise ConfigError(f"millstream.http.listener is http://HOST:PORT, not {value}")
     return listener
+
+
+def _with_both_names_of_the_id(known: Mapping[str, str]) -> dict[str, str]:
+    """`broker.id` is the old name of `node.id`; whichever is given, both are told."""
+    named = dict(known)
+    for name, other in (("node.id", "broker.id"), ("broker.id", "node.id")):
+        if other in known and known[other].strip() != "-1":
+            named.setdefault(name, known[other])
+    return named
 
 
 def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> BrokerConfig:

@@ -10,7 +10,6 @@ from millstream.broker.listeners import Listener
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigValue
 
-_DEFAULT_NODE_ID: Final = 1
 _CLEANER_BYTES_PER_THREAD_LEAST: Final = 1 << 20
 _NOT_AN_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - refused, not bound
 _ORDERED: Final = (
@@ -96,7 +95,7 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
     roles, voters = values["process.roles"], values["controller.quorum.voters"]
     assert isinstance(roles, tuple), "process.roles is a list in the table"
     assert isinstance(voters, tuple), "controller.quorum.voters is a list in the table"
-    if values["broker.id"] not in {-1, values["node.id"]} and values["node.id"] != _DEFAULT_NODE_ID:
+    if values["broker.id"] not in {-1, values["node.id"]}:
         raise ConfigError(
             "node.id and broker.id are the same thing: give them the same value, or one only"
         )
