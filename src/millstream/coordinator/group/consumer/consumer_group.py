@@ -134,7 +134,7 @@ class ConsumerGroup:
             raise NonEmptyGroup(f"group {self.group_id} has members; stop them first")
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        return records.group_tombstones(self.group_id, self.members, self.targets, self.regexes)
+        return records.group_tombstones(self.group_id, self.members, self.regexes)
 
     def subscribed_topics(self) -> AbstractSet[str]:
         return topics_read_by(self.members.values(), self.regexes)

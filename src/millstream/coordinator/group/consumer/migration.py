@@ -7,7 +7,7 @@ wait in a classic group are told to join again, and a group that has become clas
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from millstream.coordinator.group.classic_group import ClassicGroup
 from millstream.coordinator.group.consumer import records
@@ -166,9 +166,10 @@ def downgrade(
     staying: Mapping[str, ConsumerMember],
     turn: Turn,
     *,
+    leaving: Collection[ConsumerMember] = (),
     must_rebalance: bool = True,
 ) -> None:
-    """Members keep what they are to own until they have joined again."""
+    """Members keep what they are to own until they have joined again. `leaving` are still in the log."""
     classic = ClassicGroup(group.group_id, turn.now.wall_ms)
     for member in staying.values():
         classic.add(_classic_member(member), CONSUMER_PROTOCOL_TYPE)
@@ -180,9 +181,9 @@ def downgrade(
         )
         for member in staying.values()
     }
-    members = dict.fromkeys([*group.members, *staying])
+    members = [*staying, *(member.member_id for member in leaving)]
     turn.result.records += [
-        *records.group_tombstones(group.group_id, members, group.targets, group.regexes),
+        *records.group_tombstones(group.group_id, members, group.regexes),
         group_metadata_record(classic, assignments),
     ]
     for member in staying.values():

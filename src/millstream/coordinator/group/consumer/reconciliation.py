@@ -86,9 +86,7 @@ def _next(
         member,
         state=MemberState.UNRELEASED_PARTITIONS if has_unreleased else MemberState.STABLE,
         member_epoch=goal.epoch,
-        previous_member_epoch=member.member_epoch
-        if member.member_epoch != goal.epoch
-        else member.previous_member_epoch,
+        previous_member_epoch=member.member_epoch,
         assigned=kept,
         pending_revocation={},
     )

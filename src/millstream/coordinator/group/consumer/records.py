@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from millstream.coordinator.assignors.partition_assignor import Partitions
 from millstream.coordinator.group.consumer.member import (
@@ -105,10 +105,9 @@ def member_tombstones(group_id: str, member_id: str) -> list[CoordinatorRecord]:
 
 
 def group_tombstones(
-    group_id: str, members: Iterable[str], targets: Iterable[str], regexes: Iterable[str]
+    group_id: str, members: Collection[str], regexes: Iterable[str]
 ) -> list[CoordinatorRecord]:
     """Everything of the group, what depends on others first."""
-    members = list(members)
     return [
         *(
             CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member), None)
@@ -116,7 +115,7 @@ def group_tombstones(
         ),
         *(
             CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member), None)
-            for member in dict.fromkeys([*members, *targets])
+            for member in members
         ),
         CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), None),
         *(

@@ -37,7 +37,7 @@ def remove_members(
         stop_all(group, member, turn)
     staying = group.members_without(gone)
     if may_downgrade(staying, turn):
-        downgrade(group, staying, turn)
+        downgrade(group, staying, turn, leaving=gone)
         return
     for member in gone:
         turn.result.records += member_tombstones(group.group_id, member.member_id)
