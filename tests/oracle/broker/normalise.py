@@ -26,7 +26,6 @@ _TEXTS: Final = frozenset(
         "acknowledgeErrorMessage",
         "batchIndexErrorMessage",
         "documentation",
-        "acknowledgeErrorMessage",
         "statusDetail",
     }
 )
@@ -68,7 +67,7 @@ def normalised(steps: list[tuple[str, Json]], run: str) -> list[tuple[str, Json]
     found = []
     for label, answer in steps:
         plain = _map_texts(_plain(answer), lambda text: _without_run(text, run))
-        found.append((label.replace(run, ""), names.apply(_sorted(plain))))
+        found.append((label.replace(run, ""), names.apply(_sorted(plain, names))))
     return [(label, names.in_texts(answer)) for label, answer in found]
 
 
@@ -131,34 +130,38 @@ def _text(content: bytes | None) -> str | None:
     return None if content is None else content[:80].decode("latin-1")
 
 
-def _sorted(value: Json) -> Json:
+def _sorted(value: Json, names: _Names) -> Json:
     if isinstance(value, dict):
-        return {name: _sorted(content) for name, content in value.items()}
+        return {name: _sorted(content, names) for name, content in value.items()}
     if not isinstance(value, list):
         return value
-    found = [_sorted(element) for element in value]
+    found = [_sorted(element, names) for element in value]
     if found and all(isinstance(element, dict) for element in found):
-        found.sort(key=_sort_key)
+        found.sort(key=lambda element: _sort_key(element, names))
     elif found and all(isinstance(element, str) for element in found):
         found.sort()
     return found
 
 
-def _sort_key(element: Json) -> str:
-    """Ids are different in every run; they may not decide the order."""
-    return json.dumps(_without_ids(element), sort_keys=True)
+def _sort_key(element: Json, names: _Names) -> tuple[str, str]:
+    """Ids are different in every run: only those that have a name already may decide the order, and only between equals."""
+    without = json.dumps(_with_ids(element, lambda _: ""), sort_keys=True)
+    return without, json.dumps(_with_ids(element, names.known), sort_keys=True)
 
 
-def _without_ids(value: Json) -> Json:
+def _with_ids(value: Json, show: Callable[[Json], str]) -> Json:
     if isinstance(value, dict):
-        return {n: "" if n in _NAMED else _without_ids(content) for n, content in value.items()}
-    return [_without_ids(element) for element in value] if isinstance(value, list) else value
+        return {n: show(c) if n in _NAMED else _with_ids(c, show) for n, c in value.items()}
+    return [_with_ids(element, show) for element in value] if isinstance(value, list) else value
 
 
 class _Names:
     def __init__(self) -> None:
         self._names: dict[Json, str] = {}
         self._counts: dict[str, int] = defaultdict(int)
+
+    def known(self, value: Json) -> str:
+        return self._names.get(value, "") if isinstance(value, str | int) else ""
 
     def apply(self, value: Json) -> Json:
         if isinstance(value, list):
