@@ -7,6 +7,7 @@ until none does.
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -73,25 +74,79 @@ def _assign_by_balance(group: AssignableGroup) -> Mapping[str, list[_Partition]]
     for member_id in sorted(group.members):
         for topic_id in group.members[member_id].topic_ids:
             subscribers[topic_id].append(member_id)
+    # Topics with few subscribers first: the others can make up for what these must take.
+    topics = sorted(subscribers, key=lambda topic: (len(subscribers[topic]), topic))
     owners = _keep(group)
     load = dict.fromkeys(sorted(group.members), 0)
     for owner in owners.values():
         load[owner] += 1
-    # Topics with few subscribers first: the others can make up for what these must take.
-    for partition in sorted(
-        _all_partitions(group), key=lambda p: (len(subscribers[p.topic_id]), p)
-    ):
-        if partition not in owners:
-            owner = min(subscribers[partition.topic_id], key=load.__getitem__)
-            owners[partition] = owner
-            load[owner] += 1
+    for topic_id in topics:
+        poor = _Poorest(subscribers[topic_id], load)
+        for number in range(group.partition_counts[topic_id]):
+            if (partition := _Partition(topic_id, number)) not in owners:
+                owners[partition] = poor.give()
     for _ in range(ROUNDS_MAX):
-        if not _balance_once(owners, subscribers, load):
+        moves = [
+            _balance(topic_id, group.partition_counts[topic_id], owners, subscribers, load)
+            for topic_id in topics
+        ]
+        if not any(moves):
             break
     owned: dict[str, list[_Partition]] = {member_id: [] for member_id in group.members}
     for partition, owner in owners.items():
         owned[owner].append(partition)
     return owned
+
+
+class _Poorest:
+    """Finds who of the subscribers of one topic owns least, while partitions of that topic are given and taken.
+
+    A heap with places that may be out of date: an entry counts if it tells the member's load of now.
+    """
+
+    def __init__(self, subscribers: Iterable[str], load: dict[str, int]) -> None:
+        self._load = load
+        self._heap = [(load[member_id], member_id) for member_id in subscribers]
+        heapq.heapify(self._heap)
+
+    @property
+    def load(self) -> int:
+        """Of the poorest."""
+        while self._heap[0][0] != self._load[self._heap[0][1]]:
+            heapq.heappop(self._heap)
+        return self._heap[0][0]
+
+    def give(self) -> str:
+        """One partition more for the poorest: who that is."""
+        load, member_id = self.load, self._heap[0][1]
+        self._load[member_id] = load + 1
+        heapq.heapreplace(self._heap, (load + 1, member_id))
+        return member_id
+
+    def take(self, member_id: str) -> None:
+        """One partition less."""
+        self._load[member_id] -= 1
+        heapq.heappush(self._heap, (self._load[member_id], member_id))
+
+
+def _balance(
+    topic_id: Uuid,
+    partitions: int,
+    owners: dict[_Partition, str],
+    subscribers: Mapping[Uuid, list[str]],
+    load: dict[str, int],
+) -> bool:
+    """Moves partitions of one topic from members to others that own at least two fewer. Whether any moved."""
+    poor = _Poorest(subscribers[topic_id], load)
+    has_moved = False
+    for number in range(partitions):
+        partition = _Partition(topic_id, number)
+        owner = owners[partition]
+        if poor.load + 1 < load[owner]:
+            owners[partition] = poor.give()
+            poor.take(owner)
+            has_moved = True
+    return has_moved
 
 
 def _keep(group: AssignableGroup) -> dict[_Partition, str]:
@@ -103,21 +158,6 @@ def _keep(group: AssignableGroup) -> dict[_Partition, str]:
         if partition.topic_id in member.topic_ids
         and partition.partition < group.partition_counts[partition.topic_id]
     }
-
-
-def _balance_once(
-    owners: dict[_Partition, str], subscribers: Mapping[Uuid, list[str]], load: dict[str, int]
-) -> bool:
-    """Whether anything moved."""
-    has_moved = False
-    for partition, owner in owners.items():
-        poorest = min(subscribers[partition.topic_id], key=load.__getitem__)
-        if load[poorest] + 1 < load[owner]:
-            owners[partition] = poorest
-            load[owner] -= 1
-            load[poorest] += 1
-            has_moved = True
-    return has_moved
 
 
 # Both
