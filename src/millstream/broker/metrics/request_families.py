@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from millstream.broker.metrics.exposition import MetricFamily, MetricKind, Sample
@@ -19,7 +19,7 @@ _QUANTILES: Final = (0.5, 0.75, 0.95, 0.99, 0.999)
 
 def request_families(metrics: RequestMetrics) -> Iterator[MetricFamily]:
     """APIs that nobody has asked for yet are left out."""
-    apis = [api for api in metrics if api.total.count or api.errors]
+    apis = [api for api in metrics if any(api.versions.values()) or api.errors]
     yield MetricFamily(
         f"{_REQUESTS}_requests_total",
         MetricKind.COUNTER,
@@ -41,18 +41,24 @@ def request_families(metrics: RequestMetrics) -> Iterator[MetricFamily]:
             for code, number in api.errors.items()
         ],
     )
-    yield _times(apis, "totaltimems", "Milliseconds from a whole request to its answer.")
-    yield _times(apis, "localtimems", "Milliseconds of work on a request.")
     yield _times(
-        apis, "remotetimems", "Milliseconds that requests waited: disk, replicas, more bytes."
+        apis, "totaltimems", "Milliseconds from a whole request to its answer.", lambda a: a.total
+    )
+    yield _times(apis, "localtimems", "Milliseconds of work on a request.", lambda a: a.local)
+    yield _times(
+        apis,
+        "remotetimems",
+        "Milliseconds that requests waited: disk, replicas, more bytes.",
+        lambda a: a.remote,
     )
 
 
-def _times(apis: list[ApiMetrics], name: str, doc: str) -> MetricFamily:
+def _times(
+    apis: list[ApiMetrics], name: str, doc: str, read: Callable[[ApiMetrics], TimeDistribution]
+) -> MetricFamily:
     family = MetricFamily(f"{_REQUESTS}_{name}", MetricKind.SUMMARY, doc)
     for api in apis:
-        times = {"totaltimems": api.total, "localtimems": api.local, "remotetimems": api.remote}
-        family.samples += summary_ms(times[name], {"request": _name(api.key)})
+        family.samples += summary_ms(read(api), {"request": _name(api.key)})
     return family
 
 

@@ -18,7 +18,7 @@ _NS_IN_US = 1_000
 class ApiMetrics:
     """Of one API. Times are read from one clock, in nanoseconds."""
 
-    __slots__ = ("errors", "key", "local", "remote", "total", "versions")
+    __slots__ = ("_at_once", "_before_waiting", "_waited", "errors", "key", "remote", "versions")
 
     def __init__(self, key: ApiKey, versions: Iterable[int]) -> None:
         self.key = key
@@ -26,22 +26,30 @@ class ApiMetrics:
         """Answered requests by version."""
         self.errors: Counter[int] = Counter()
         """Responses that failed as a whole, by error code."""
-        self.total = TimeDistribution()
-        self.local = TimeDistribution()
         self.remote = TimeDistribution()
+        self._at_once = TimeDistribution()
+        """Of requests that did not wait: local and total time are one, and observed once."""
+        self._before_waiting = TimeDistribution()
+        self._waited = TimeDistribution()
+
+    @property
+    def local(self) -> TimeDistribution:
+        return self._at_once.merged(self._before_waiting)
+
+    @property
+    def total(self) -> TimeDistribution:
+        return self._at_once.merged(self._waited)
 
     def answered_at_once(self, version: int, begin_ns: int, end_ns: int) -> None:
-        duration_us = (end_ns - begin_ns) // _NS_IN_US
         self.versions[version] += 1
-        self.local.observe(duration_us)
-        self.total.observe(duration_us)
+        self._at_once.observe((end_ns - begin_ns) // _NS_IN_US)
 
     def answered_later(self, version: int, begin_ns: int, waiting_ns: int, end_ns: int) -> None:
         """It began to wait at `waiting_ns`."""
         self.versions[version] += 1
-        self.local.observe((waiting_ns - begin_ns) // _NS_IN_US)
+        self._before_waiting.observe((waiting_ns - begin_ns) // _NS_IN_US)
         self.remote.observe((end_ns - waiting_ns) // _NS_IN_US)
-        self.total.observe((end_ns - begin_ns) // _NS_IN_US)
+        self._waited.observe((end_ns - begin_ns) // _NS_IN_US)
 
 
 class RequestMetrics:

@@ -7,6 +7,7 @@ microseconds wide, so that a quantile is off by an eighth at most.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import Final
 
 _BITS_MAX: Final = 40
@@ -34,6 +35,14 @@ class TimeDistribution:
             self._classes[((bits - 3) << 3) | ((duration_us >> (bits - 4)) & 7)] += 1
         else:
             self._classes[-1] += 1
+
+    def merged(self, other: TimeDistribution) -> TimeDistribution:
+        """All observations of both, as a new one."""
+        both = TimeDistribution()
+        both.count = self.count + other.count
+        both.sum_us = self.sum_us + other.sum_us
+        both._classes = list(map(add, self._classes, other._classes))
+        return both
 
     def quantile_us(self, quantile: float) -> float:
         """A duration that this share of all observations does not exceed; 0 when there are none."""

@@ -36,6 +36,17 @@ def test_counts_up_to_limits_add_up() -> None:
     assert of(5, 7, 100, 2_000).counts_up_to([5, 10, 1_000, 10_000]) == [1, 2, 3, 4]
 
 
+@given(DURATIONS, DURATIONS)
+def test_two_merged_are_as_if_all_had_been_observed_in_one(
+    one: list[int], other: list[int]
+) -> None:
+    both, merged = of(*one, *other), of(*one).merged(of(*other))
+    assert (merged.count, merged.sum_us) == (both.count, both.sum_us)
+    assert [merged.quantile_us(q) for q in (0.1, 0.5, 1.0)] == [
+        both.quantile_us(q) for q in (0.1, 0.5, 1.0)
+    ]
+
+
 @given(DURATIONS)
 def test_sums_are_exact(durations_us: list[int]) -> None:
     times = of(*durations_us)
