@@ -114,8 +114,9 @@ def _expire_delegation_token(
     )
 
 
-# Any: request and response are the generated classes of the key they stand under; no type joins a key to its classes.
-ADMINISTRATION: Final[Mapping[ApiKey, Callable[[Any, KafkaError], Message]]] = MappingProxyType(
+_Build = Callable[[Any, KafkaError], Message]  # Any: the classes of the key it stands under
+
+ADMINISTRATION: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
     {
         ApiKey.CREATE_ACLS: _create_acls,
         ApiKey.DELETE_ACLS: _delete_acls,

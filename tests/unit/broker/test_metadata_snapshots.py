@@ -83,11 +83,13 @@ def snapshots(disk: SimFileSystem) -> list[str]:
     return sorted(name for name in disk.list(DIRECTORY) if name.endswith(".checkpoint"))
 
 
-async def cannot_start(disk: SimFileSystem, sentence: str) -> None:
+async def why_it_does_not_start(disk: SimFileSystem) -> str:
     with pytest.raises(ExceptionGroup) as raised:
         async with node(disk, NEVER):
             pass
-    assert raised.group_contains(KafkaStorageError, match=sentence)
+    (error,) = raised.value.exceptions
+    assert isinstance(error, KafkaStorageError)
+    return str(error)
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -156,7 +158,7 @@ async def test_a_node_does_not_start_without_its_newest_snapshot() -> None:
         await until(lambda: len(snapshots(disk)) > 0)
     path = f"{DIRECTORY}/{snapshots(disk)[-1]}"
     disk.corrupt(path, disk.size(path) - 30, b"\x5a")
-    await cannot_start(disk, "is damaged")
+    assert "is damaged" in await why_it_does_not_start(disk)
 
 
 async def test_a_snapshot_beyond_the_log_is_from_another_time() -> None:
@@ -166,7 +168,7 @@ async def test_a_snapshot_beyond_the_log_is_from_another_time() -> None:
         await until(lambda: len(snapshots(disk)) > 0)
     newest = f"{DIRECTORY}/{snapshots(disk)[-1]}"
     disk.rename(newest, f"{DIRECTORY}/00000000000000099999-0000000009.checkpoint")
-    await cannot_start(disk, "one of them is from another time")
+    assert "one of them is from another time" in await why_it_does_not_start(disk)
 
 
 async def test_a_disk_that_refuses_a_snapshot_does_not_stop_the_node() -> None:
