@@ -82,9 +82,10 @@ class Partition:
         return self.log.log_end_offset
 
     @property
-    def min_insync_replicas(self) -> int:
-        """What acks=all asks for: never more than there are replicas (KIP-966)."""
-        return min(self.log.config.min_insync_replicas, len(self.replicas))
+    def is_short_of_replicas(self) -> bool:
+        """Too few are in sync for acks=all, which never asks for more than there are (KIP-966)."""
+        in_sync = len(self.isr)
+        return in_sync < self.log.config.min_insync_replicas and in_sync < len(self.replicas)
 
     # --- leadership
 
@@ -126,7 +127,7 @@ class Partition:
         Raises NotLeaderOrFollower, NotEnoughReplicas and what `PartitionLog.append_as_leader` raises.
         """
         self.check_leader()
-        if acks == ACKS_ALL and len(self.isr) < self.min_insync_replicas:
+        if acks == ACKS_ALL and self.is_short_of_replicas:
             raise NotEnoughReplicas(
                 f"{self.topic_partition} has {len(self.isr)} in-sync replicas, "
                 f"min.insync.replicas is {self.log.config.min_insync_replicas}"

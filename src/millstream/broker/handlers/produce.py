@@ -366,5 +366,5 @@ async def _until_committed(
         raise RequestTimedOut(
             f"the in-sync replicas did not have the records within {timeout_ms} ms"
         )
-    if len(partition.isr) < partition.min_insync_replicas:
+    if partition.is_short_of_replicas:
         raise NotEnoughReplicasAfterAppend
