@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -206,6 +207,43 @@ def test_exactly_once_counts_every_word_once_when_an_instance_is_killed(
         produce(broker, "a b c " * 100)
         read_counts(broker, {"a": 300, "b": 300, "c": 300})
         stop(second)
+
+
+def test_an_application_goes_on_when_the_broker_is_killed_and_kafka_reads_what_it_stored(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    with Broker(in_process=False, data=data, settings=SETTINGS) as broker:
+        with RawClient(broker.bootstrap_servers) as client:
+            client.create_topic("words", PARTITIONS)
+            client.create_topic("counts")
+        with instance(broker, "lasting", tmp_path / "only") as process:
+            produce(broker, "a b a")
+            read_counts(broker, {"a": 2, "b": 1})
+            epoch = wait_until(broker, "lasting", is_stable(members=1)).group_epoch
+            broker.kill()
+            broker.restart()
+            produce(broker, "a")
+            read_counts(broker, {"a": 3, "b": 1})
+            group = wait_until(broker, "lasting", is_stable(members=1))
+            assert group.group_epoch == epoch, "the group is as it was: nobody had to rejoin"
+            stop(process)
+    kinds = set(re.findall(r'"type":"(\d+)","data":\{"groupId":"lasting"', dumped_groups(data)))
+    assert kinds == {"17", "19", "20", "21", "22", "23"}
+
+
+def dumped_groups(data: Path) -> str:
+    """What Kafka's own tool reads in the records of groups."""
+    logs = [str(log) for log in data.glob("__consumer_offsets-*/*.log") if log.stat().st_size]
+    command = ["java", "-Xmx256m", "-cp", CLASSPATH, "org.apache.kafka.tools.DumpLogSegments"]
+    done = subprocess.run(
+        [*command, "--files", ",".join(logs), "--offsets-decoder"],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    return done.stdout
 
 
 def test_kafkas_tools_know_the_group(broker: Broker, tmp_path: Path) -> None:
