@@ -340,6 +340,10 @@ class GroupShard:
         for record in records:
             if isinstance(record.key, GroupMetadataKey):
                 self._rebalance_unstored(record.key.group, turn)
+            elif isinstance(
+                record.key, ConsumerGroupMetadataKey | ConsumerGroupCurrentMemberAssignmentKey
+            ):
+                removal.resume_unstored(self._groups, record, turn)
         return turn.result
 
     def _rebalance_unstored(self, group_id: str, turn: Turn) -> None:

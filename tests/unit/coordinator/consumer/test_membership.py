@@ -8,9 +8,11 @@ import pytest
 
 from millstream.coordinator.group.dynamic_config import Limited
 from millstream.errors import (
+    CoordinatorNotAvailable,
     FencedMemberEpoch,
     GroupIdNotFound,
     GroupMaxSizeReached,
+    NotEnoughReplicas,
     UnknownMemberId,
 )
 from millstream.protocol.generated.consumer_group_heartbeat import (
@@ -233,3 +235,25 @@ def test_a_new_coordinator_gives_everyone_a_session(consumers: SimConsumerGroup)
     assert after.ask(member).member_epoch == 2
     after.coordinator.pass_time(SESSION_TIMEOUT_MS)
     assert after.described().group_state == "Empty"
+
+
+def test_who_could_not_be_removed_is_removed_a_session_later(consumers: SimConsumerGroup) -> None:
+    consumers.joins("a", "t")
+    consumers.coordinator.next_append_error = NotEnoughReplicas()
+    consumers.coordinator.pass_time(SESSION_TIMEOUT_MS)
+    assert list(consumers.state.members) == ["a"]
+    consumers.coordinator.pass_time(SESSION_TIMEOUT_MS)
+    assert list(consumers.state.members) == []
+
+
+def test_a_change_of_topics_that_could_not_be_stored_is_seen_again(
+    consumers: SimConsumerGroup,
+) -> None:
+    member = consumers.joins("a", "t")
+    consumers.set_topics({"t": 5, "u": 2})
+    consumers.coordinator.pass_time(INTERVAL_MS)
+    consumers.coordinator.next_append_error = NotEnoughReplicas()
+    with pytest.raises(CoordinatorNotAvailable):
+        consumers.ask(member)
+    consumers.settles(member)
+    assert member.owned == {"t": [0, 1, 2, 3, 4]}

@@ -19,8 +19,14 @@ from millstream.coordinator.group.consumer.sessions import (
     restart_session,
     stop_all,
 )
+from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
+from millstream.coordinator.record import CoordinatorRecord
+from millstream.protocol.generated.group_records import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupMetadataKey,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -52,6 +58,21 @@ def resume(group: ConsumerGroup, turn: Turn) -> None:
         restart_session(group.group_id, member, turn)
         if _still_owes(member) and not member.is_classic:
             await_revocation(group.group_id, member, turn)
+
+
+def resume_unstored(groups: Groups, record: CoordinatorRecord, turn: Turn) -> None:
+    """`record` was not written: topics are to be looked at again, and a member that was to go is still there."""
+    match record.key:
+        case ConsumerGroupMetadataKey(group_id=group_id):
+            group = groups.find(group_id)
+            if isinstance(group, ConsumerGroup):
+                group.checked_version = None
+        case ConsumerGroupCurrentMemberAssignmentKey(group_id=group_id, member_id=member_id):
+            group = groups.find(group_id)
+            if isinstance(group, ConsumerGroup) and member_id in group.members:
+                restart_session(group_id, group.members[member_id], turn)
+        case _:
+            pass
 
 
 def expire(group: ConsumerGroup, timer: GroupTimer, turn: Turn) -> None:
