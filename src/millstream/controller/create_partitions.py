@@ -76,6 +76,10 @@ def _added_partitions(
             f"The topic {topic.name} currently has {present} partition(s); {request.count} would not be an increase."
         )
     added = request.count - present
+    if request.assignments is not None and len(request.assignments) != added:
+        raise InvalidReplicaAssignment(
+            f"Attempted to add {added} additional partition(s), but only {len(request.assignments)} assignment(s) were specified."
+        )
     if added > count_max:
         raise PolicyViolation(
             f"{added} partitions are too many for one request, at most {count_max} can be added."
@@ -96,8 +100,4 @@ def _assignments(
     replication_factor = len(topic.partitions[0].replicas)
     if request.assignments is None:
         return placed_partitions(image, added, replication_factor, random)
-    if len(request.assignments) != added:
-        raise InvalidReplicaAssignment(
-            f"Attempted to add {added} additional partition(s), but only {len(request.assignments)} assignment(s) were specified."
-        )
     return [check_assignment(a.broker_ids, replication_factor, image) for a in request.assignments]

@@ -220,7 +220,7 @@ def _created(
         configs=[
             CreatableTopicConfigs(
                 name=entry.key.name,
-                value=entry.value,
+                value=plan.overrides.get(entry.key.name, entry.value),
                 config_source=entry.source,
                 is_sensitive=entry.key.sensitive,
             )

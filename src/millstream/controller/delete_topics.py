@@ -15,7 +15,7 @@ from millstream.errors import (
 )
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage, TopicImage
-from millstream.model import ZERO_UUID
+from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.generated.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -31,7 +31,7 @@ def plan_delete_topics(
     """Names stand in `topic_names` up to version 5, names or ids in `topics` from 6 on; both are served."""
     entries = [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
     counts = Counter(_identity(entry) for entry in entries)
-    records: list[MetadataRecord] = []
+    found: dict[Uuid, list[TopicImage]] = {}
     results: list[DeletableTopicResult] = []
     for entry in {_identity(entry): entry for entry in entries}.values():
         try:
@@ -42,23 +42,25 @@ def plan_delete_topics(
                     f"Duplicate topic {'name' if entry.name is not None else 'id'}."
                 )
             topic = _topic(entry, image)
-            if any(
-                isinstance(r, RemoveTopicRecord) and r.topic_id == topic.topic_id for r in records
-            ):
-                raise InvalidRequest("The topic is named twice, by its name and by its id.")
         except KafkaError as error:
-            results.append(
-                DeletableTopicResult(
-                    name=entry.name,
-                    topic_id=entry.topic_id,
-                    error_code=error.code,
-                    error_message=str(error),
-                )
-            )
+            results.append(_result(entry.name, entry.topic_id, error))
         else:
-            records.append(RemoveTopicRecord(topic_id=topic.topic_id))
-            results.append(DeletableTopicResult(name=topic.name, topic_id=topic.topic_id))
+            found.setdefault(topic.topic_id, []).append(topic)
+    records: list[MetadataRecord] = []
+    for topic_id, (topic, *again) in found.items():
+        if again:
+            twice = "The provided topic name maps to an ID that was already supplied."
+            results.append(_result(topic.name, topic_id, InvalidRequest(twice)))
+        else:
+            records.append(RemoveTopicRecord(topic_id=topic_id))
+            results.append(DeletableTopicResult(name=topic.name, topic_id=topic_id))
     return ControllerResult(tuple(records), DeleteTopicsResponse(responses=results))
+
+
+def _result(name: str | None, topic_id: Uuid, error: KafkaError) -> DeletableTopicResult:
+    return DeletableTopicResult(
+        name=name, topic_id=topic_id, error_code=error.code, error_message=str(error)
+    )
 
 
 def _identity(entry: DeleteTopicState) -> tuple[str | None, bytes]:

@@ -56,7 +56,7 @@ def plan_alter_reassignments(
         responses.append(ReassignableTopicResponse(name=topic.name, partitions=results))
     response = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
-        error_message=None,
+        error_message=None if responses else "",
         responses=responses,
     )
     return ControllerResult(tuple(records.values()), response)

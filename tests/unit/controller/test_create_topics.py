@@ -96,7 +96,7 @@ def test_the_answer_lists_the_33_configs_with_their_sources(world: object) -> No
     configs = {config.name: (config.value, config.config_source) for config in result.configs}
     assert len(configs) == 33
     assert list(configs) == sorted(configs)
-    assert configs["retention.ms"] == ("5", 1)
+    assert configs["retention.ms"] == (" 5 ", 1)  # as it was given
     assert configs["segment.ms"] == ("604800000", 5)
     (internal,) = create(world, topic("u", 1, 1, internal_segment_bytes="9"))
     assert len(internal.configs) == 34
