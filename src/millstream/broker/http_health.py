@@ -58,7 +58,7 @@ def cluster_health(node: Node) -> ClusterHealth:
         controller=node.controller.quorum().leader_id,
         leaderless_partitions=sum(not partition.has_leader for partition in partitions),
         under_replicated_partitions=sum(len(p.isr) < len(p.replicas) for p in partitions),
-        under_min_isr_partitions=sum(len(p.isr) < p.min_insync_replicas for p in led),
+        under_min_isr_partitions=sum(p.is_short_of_replicas for p in led),
         fenced_brokers=sum(broker.fenced for broker in image.brokers.values()),
         failed_log_directories=len(node.log_directories.offline),
     )

@@ -69,11 +69,11 @@ class HttpServer:
             def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
                 tasks.create_task(self._converse(reader, writer))
 
-            server = await asyncio.start_server(
-                accept, sock=self._listening, limit=HEAD_BYTES_MAX, start_serving=False
-            )
-            async with server:
-                await server.serve_forever()
+            server = await asyncio.start_server(accept, sock=self._listening, limit=HEAD_BYTES_MAX)
+            try:
+                await asyncio.Event().wait()  # not serve_forever: it would wait for slow clients
+            finally:
+                server.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request. Whoever is slow, says nothing sensible or goes away is dropped without a word."""

@@ -138,3 +138,14 @@ def test_what_is_not_http_is_told_so(world: World) -> None:
     with socket.create_connection(("127.0.0.1", world.port), timeout=20) as connection:
         connection.sendall(b"hello\r\n\r\n")
         assert connection.recv(1_000).startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_client_that_says_nothing_does_not_hold_the_node_up_when_it_stops() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {"millstream.http.listener": f"http://127.0.0.1:{port}"}
+    with socket.socket() as silent:
+        with Broker(settings=settings):
+            silent.connect(("127.0.0.1", port))
+        silent.settimeout(20)
+        assert silent.recv(1) == b""

@@ -36,12 +36,12 @@ def replica_families(node: Node) -> Iterator[MetricFamily]:
     yield gauge(
         f"{_REPLICAS}_underminisrpartitioncount",
         "Led partitions with fewer in-sync replicas than min.insync.replicas: acks=all is refused.",
-        sum(len(p.isr) < p.min_insync_replicas for p in led),
+        sum(p.is_short_of_replicas for p in led),
     )
     yield gauge(
         f"{_REPLICAS}_atminisrpartitioncount",
         "Led partitions with just min.insync.replicas.",
-        sum(len(p.isr) == p.min_insync_replicas for p in led),
+        sum(_has_just_enough(p) for p in led),
     )
     yield gauge(
         f"{_REPLICAS}_offlinereplicacount",
@@ -53,6 +53,11 @@ def replica_families(node: Node) -> Iterator[MetricFamily]:
         "Log directories that have failed.",
         len(node.log_directories.offline),
     )
+
+
+def _has_just_enough(partition: Partition) -> bool:
+    enough = min(partition.log.config.min_insync_replicas, len(partition.replicas))
+    return len(partition.isr) == enough
 
 
 def log_families(node: Node) -> Iterator[MetricFamily]:
