@@ -11,6 +11,7 @@ from millstream.runtime import FileSystem, Random
 
 _SHORTAGES: Final = {
     errno.ENOSPC,
+    errno.EFBIG,
     errno.EDQUOT,
     errno.EMFILE,
     errno.ENFILE,
