@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from millstream.broker import transaction_errors
+from millstream.broker.group_errors import GROUPS
 from millstream.broker.log_dir_errors import LOG_DIRS
 from millstream.broker.refusals import ADMINISTRATION, elect_leaders_failed
 from millstream.errors import KafkaError, ProtocolError
@@ -379,6 +380,7 @@ def _describe_topic_partitions(
 _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
     {
         **ADMINISTRATION,
+        **GROUPS,
         **LOG_DIRS,
         ApiKey.PRODUCE: _produce,
         ApiKey.LIST_OFFSETS: _list_offsets,
