@@ -2,26 +2,22 @@
 
 Owns sessions, their epochs and which of them are given up when there are too many. Does not read partitions: a handler takes
 `FetchContext.partitions`, reads them, and lets the context choose what goes into the response.
-
-A partition that had nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
-a poll costs as much as what changed. What makes no progress and changes all the same (a directory that fails) is noticed by
-reading everything now and then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, final
+from typing import Final, Protocol, final
 
+from millstream.broker.fetch_session import Answer, FetchKey, FetchSession, Locate
 from millstream.broker.purgatory import Purgatory
 from millstream.errors import (
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,
     InvalidFetchSessionEpoch,
 )
-from millstream.model import ZERO_UUID, TopicPartition, Uuid
-from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, PartitionData
+from millstream.model import ZERO_UUID
+from millstream.protocol.generated.fetch import FetchPartition, FetchRequest
 from millstream.runtime import Instant, Random
 
 NO_SESSION: Final = 0
@@ -29,19 +25,7 @@ INITIAL_EPOCH: Final = 0
 FINAL_EPOCH: Final = -1
 _EPOCH_MAX: Final = 2**31 - 1
 _IDLE_BEFORE_EVICTION_MS: Final = 120_000
-_READ_ALL_INTERVAL_MS: Final = 10_000
 _FIRST_TOPIC_ID_VERSION: Final = 13
-
-
-class FetchKey(NamedTuple):
-    """A partition as its fetcher names it: by topic up to version 12, by topic id from 13 on."""
-
-    topic: str
-    topic_id: Uuid
-    partition: int
-
-
-Answer = tuple[FetchKey, PartitionData]
 
 
 class FetchContext(Protocol):
@@ -63,93 +47,6 @@ class FetchContext(Protocol):
     def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
         """(session id, what to tell the fetcher). Called once."""
         ...
-
-
-@dataclass(slots=True)
-class _SessionPartition:
-    asked: FetchPartition
-    told_high_watermark: int = -1
-    told_log_start_offset: int = -1
-    followed: TopicPartition | None = None
-
-    def is_news(self, data: PartitionData) -> bool:
-        return (
-            bool(data.records)
-            or data.error_code != 0
-            or data.high_watermark != self.told_high_watermark
-            or data.log_start_offset != self.told_log_start_offset
-            or data.diverging_epoch.epoch != -1
-        )
-
-    def remember(self, data: PartitionData) -> None:
-        """An error is told again and again until it is gone: what was told before it no longer counts."""
-        is_error = data.error_code != 0
-        self.told_high_watermark = -1 if is_error else data.high_watermark
-        self.told_log_start_offset = data.log_start_offset
-
-
-Locate = Callable[[FetchKey], TopicPartition | None]
-"""The partition that a key means now; None when there is none."""
-
-
-class FetchSession:
-    """One fetcher's partitions. `stirring` are those to be read, in the order in which bytes are given out."""
-
-    def __init__(
-        self, session_id: int, uses_topic_ids: bool, purgatory: Purgatory, now: Instant
-    ) -> None:
-        self.session_id = session_id
-        self.uses_topic_ids = uses_topic_ids
-        self.created_ms = self.last_used_ms = self._all_read_ms = now.monotonic_ms
-        self.epoch = 1
-        """The epoch the next request must carry."""
-        self.partitions: dict[FetchKey, _SessionPartition] = {}
-        self.stirring: dict[FetchKey, None] = {}
-        self.tell: Callable[[FetchKey, FetchPartition], None] | None = None
-        self._keys: dict[TopicPartition, FetchKey] = {}
-        """Of the partitions that were quiet once: they are followed from then on."""
-        self._follower = purgatory.follower(self._stirred)
-
-    def ask(self, key: FetchKey, asked: FetchPartition) -> None:
-        known = self.partitions.get(key)
-        if known is None:
-            self.partitions[key] = _SessionPartition(asked)
-        else:
-            known.asked = asked
-        self.stirring[key] = None
-
-    def forget(self, key: FetchKey) -> None:
-        known = self.partitions.pop(key, None)
-        self.stirring.pop(key, None)
-        if known is not None and known.followed is not None:
-            self._follower.leave(known.followed)
-            del self._keys[known.followed]
-
-    def told(self, key: FetchKey, data: PartitionData, partition: TopicPartition | None) -> None:
-        """What the fetcher got of `key` from `partition` just now."""
-        known = self.partitions[key]
-        known.remember(data)
-        self.stirring.pop(key, None)
-        if data.records or data.error_code or data.diverging_epoch.epoch != -1 or partition is None:
-            self.stirring[key] = None
-        elif known.followed is None:
-            known.followed = partition
-            self._keys[partition] = key
-            self._follower.follow(partition)
-
-    def maybe_read_all(self, now: Instant) -> None:
-        if now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:
-            self._all_read_ms = now.monotonic_ms
-            self.stirring.update(dict.fromkeys(self.partitions))
-
-    def close(self) -> None:
-        self._follower.close()
-
-    def _stirred(self, partition: TopicPartition) -> None:
-        key = self._keys[partition]
-        self.stirring[key] = None
-        if self.tell is not None:
-            self.tell(key, self.partitions[key].asked)
 
 
 @final

@@ -16,7 +16,8 @@ from collections.abc import Awaitable, Sequence
 from typing import Final, NamedTuple
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.fetch_sessions import Answer, FetchContext, FetchKey
+from millstream.broker.fetch_session import Answer, FetchKey
+from millstream.broker.fetch_sessions import FetchContext
 from millstream.broker.leader_hints import leader_endpoints, leader_hint
 from millstream.broker.request_context import RequestContext
 from millstream.errors import (

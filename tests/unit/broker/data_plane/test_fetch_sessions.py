@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.broker.fetch_sessions import FetchKey, FetchSessions
+from millstream.broker.fetch_session import FetchKey
+from millstream.broker.fetch_sessions import FetchSessions
 from millstream.errors import (
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,
@@ -212,3 +213,15 @@ def test_a_larger_session_takes_the_place_of_a_smaller_old_one(sessions):
     assert begin_session(sessions, 0, 1, now=later) > 0
     with pytest.raises(FetchSessionIdNotFound):
         sessions.begin(request(session_id=small, epoch=2), VERSION, later, located)
+
+
+def test_two_keys_of_one_partition_do_not_confuse_a_session(sessions):
+    """The topic was made again: the old id and the new one are the same partition by name."""
+    session_id = begin_session(sessions, 0, 1)
+    one = TopicPartition("t", 0)
+    for epoch, forgotten in ((1, [1]), (2, [0])):
+        asked = request(session_id=session_id, epoch=epoch, forgotten=forgotten)
+        asked.topics = [FetchTopic(topic="t", partitions=[FetchPartition(partition=2)])]
+        context = sessions.begin(asked, VERSION, NOW, lambda _key: one)
+        context.choose(answers(context))
+    assert [found.partition for found, _ in context.partitions()] in ([], [2])

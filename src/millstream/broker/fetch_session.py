@@ -1,0 +1,125 @@
+"""One fetch session: the partitions that a fetcher asked for, what it was told of them, and which of them are to be read.
+
+A partition that had nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
+a poll costs as much as what changed. What makes no progress and changes all the same (a directory that fails) is noticed by
+reading everything now and then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, final
+
+from millstream.broker.purgatory import Purgatory
+from millstream.model import TopicPartition, Uuid
+from millstream.protocol.generated.fetch import FetchPartition, PartitionData
+from millstream.runtime import Instant
+
+_READ_ALL_INTERVAL_MS: Final = 10_000
+
+
+class FetchKey(NamedTuple):
+    """A partition as its fetcher names it: by topic up to version 12, by topic id from 13 on."""
+
+    topic: str
+    topic_id: Uuid
+    partition: int
+
+
+Answer = tuple[FetchKey, PartitionData]
+Locate = Callable[[FetchKey], TopicPartition | None]
+"""The partition that a key means now; None when there is none."""
+
+
+@dataclass(slots=True)
+class _SessionPartition:
+    asked: FetchPartition
+    told_high_watermark: int = -1
+    told_log_start_offset: int = -1
+    followed: TopicPartition | None = None
+
+    def is_news(self, data: PartitionData) -> bool:
+        return (
+            bool(data.records)
+            or data.error_code != 0
+            or data.high_watermark != self.told_high_watermark
+            or data.log_start_offset != self.told_log_start_offset
+            or data.diverging_epoch.epoch != -1
+        )
+
+    def remember(self, data: PartitionData) -> None:
+        """An error is told again and again until it is gone: what was told before it no longer counts."""
+        is_error = data.error_code != 0
+        self.told_high_watermark = -1 if is_error else data.high_watermark
+        self.told_log_start_offset = data.log_start_offset
+
+
+@final
+class FetchSession:
+    """One fetcher's partitions. `stirring` are those to be read, in the order in which bytes are given out."""
+
+    def __init__(
+        self, session_id: int, uses_topic_ids: bool, purgatory: Purgatory, now: Instant
+    ) -> None:
+        self.session_id = session_id
+        self.uses_topic_ids = uses_topic_ids
+        self.created_ms = self.last_used_ms = self._all_read_ms = now.monotonic_ms
+        self.epoch = 1
+        """The epoch the next request must carry."""
+        self.partitions: dict[FetchKey, _SessionPartition] = {}
+        self.stirring: dict[FetchKey, None] = {}
+        self.tell: Callable[[FetchKey, FetchPartition], None] | None = None
+        self._keys: dict[TopicPartition, FetchKey] = {}
+        """Of the partitions that were quiet once: they are followed from then on."""
+        self._follower = purgatory.follower(self._stirred)
+
+    def ask(self, key: FetchKey, asked: FetchPartition) -> None:
+        known = self.partitions.get(key)
+        if known is None:
+            self.partitions[key] = _SessionPartition(asked)
+        else:
+            known.asked = asked
+        self.stirring[key] = None
+
+    def forget(self, key: FetchKey) -> None:
+        known = self.partitions.pop(key, None)
+        self.stirring.pop(key, None)
+        if known is not None and known.followed is not None:
+            self._follower.leave(known.followed)
+            del self._keys[known.followed]
+
+    def told(self, key: FetchKey, data: PartitionData, partition: TopicPartition | None) -> None:
+        """What the fetcher got of `key` from `partition` just now."""
+        known = self.partitions[key]
+        known.remember(data)
+        self.stirring.pop(key, None)
+        if data.records or data.error_code or data.diverging_epoch.epoch != -1:
+            self.stirring[key] = None
+        elif known.followed is None:
+            self._maybe_follow(key, known, partition)
+
+    def _maybe_follow(
+        self, key: FetchKey, known: _SessionPartition, partition: TopicPartition | None
+    ) -> None:
+        """Not what another key follows already: a topic that was made again has the partitions of the old one by name."""
+        if partition is None or partition in self._keys:
+            self.stirring[key] = None
+            return
+        known.followed = partition
+        self._keys[partition] = key
+        self._follower.follow(partition)
+
+    def maybe_read_all(self, now: Instant) -> None:
+        if now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:
+            self._all_read_ms = now.monotonic_ms
+            self.stirring.update(dict.fromkeys(self.partitions))
+
+    def close(self) -> None:
+        self._follower.close()
+
+    def _stirred(self, partition: TopicPartition) -> None:
+        key = self._keys[partition]
+        self.stirring[key] = None
+        if self.tell is not None:
+            self.tell(key, self.partitions[key].asked)
