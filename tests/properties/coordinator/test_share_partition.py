@@ -121,6 +121,7 @@ class SharePartitionMachine(RuleBasedStateMachine):
                 )
         if is_record_limit:
             assert taken <= records_max
+            self._know_rest_of_batch()
         self._forget_aborted(aborted)
         if can_acquire and read and not aborted and self.log_start <= offset:
             assert acquired, "something was to be had"
@@ -267,6 +268,14 @@ class SharePartitionMachine(RuleBasedStateMachine):
             self.changing[transition] = before
         else:
             assert not before
+
+    def _know_rest_of_batch(self) -> None:
+        """A strict limit may cut a record batch: the rest of it is in flight, and nobody's."""
+        for span in self.partition.spans():
+            for at in range(span.first, span.last + 1):
+                if span.delivery_count == 0 and at not in self.records:
+                    assert any(batch.first < at <= batch.last for batch in self.log)
+                    self.records[at] = KnownRecord()
 
     def _store(self, batches: list[StateBatch]) -> None:
         self.stored = self.stored.changed(self.partition.state_change(batches))

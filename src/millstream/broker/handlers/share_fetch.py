@@ -55,6 +55,7 @@ from millstream.protocol.generated.share_fetch import (
 )
 
 API = ApiSpec(ApiKey.SHARE_FETCH, versions=range(1, 3))
+_BATCH_OPTIMIZED: Final = 0
 _RECORD_LIMIT: Final = 1
 
 
@@ -63,6 +64,7 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
     share.check_served()
     key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
     acknowledgements = acknowledgements_of(request.topics)
+    check_mode(request)
     if request.is_renew_ack:
         check_renewal(request)
     places = await _begin(request, key, acknowledgements, context)
@@ -74,13 +76,19 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         may_renew=request.is_renew_ack,
     )
     answers: dict[SharedPlace, Answer | None] = {}
-    if not request.is_renew_ack:
+    if not request.is_renew_ack and request.max_bytes > 0:
         answers = await _fetch(request, key, places, context)
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
     if request.share_session_epoch != INITIAL_EPOCH:
         answers = {place: answer for place, answer in answers.items() if answer is not None}
     return _response(key, answers, outcomes, context)
+
+
+def check_mode(request: ShareFetchRequest) -> None:
+    """Raises InvalidRequest."""
+    if request.share_acquire_mode not in (_BATCH_OPTIMIZED, _RECORD_LIMIT):
+        raise InvalidRequest(f"there is no acquire mode {request.share_acquire_mode}")
 
 
 def check_renewal(request: ShareFetchRequest) -> None:

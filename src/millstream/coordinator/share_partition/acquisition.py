@@ -252,9 +252,14 @@ class _Acquisition:
             return
         delivery = Delivery(RecordState.ACQUIRED, 1, self._request.member_id)
         for part in self._parts(Range(first, last)):
-            span = Span(*part, delivery, Together(*part), self._deadline_ms)
+            end = self._end_of_batch(part.last)
+            together = Together(part.first, end)
+            span = Span(*part, delivery, together, self._deadline_ms)
             self._in_flight.append(span)
             self._note(span)
+            if part.last < end:  # a strict limit cuts a record batch: the next fetch goes on in it
+                rest = Delivery(RecordState.AVAILABLE, 0)
+                self._in_flight.append(Span(part.last + 1, end, rest, together))
 
     def _parts(self, offsets: Range) -> list[Range]:
         """As much of it as there is room for, in ranges that end where record batches do."""

@@ -114,7 +114,8 @@ def test_the_number_of_records_is_exceeded_to_the_end_of_a_record_batch() -> Non
 def test_a_strict_limit_cuts_record_batches() -> None:
     world = World((0, 9), (10, 19))
     assert world.acquire(most=4, is_record_limit=True) == [(0, 3, 1)]
-    assert world.acquire("bob", most=10, is_record_limit=True) == [(4, 13, 1)]
+    assert world.acquire("bob", most=10, is_record_limit=True) == [(4, 9, 1), (10, 13, 1)]
+    assert world.spans()[-1] == (14, 19, AVAILABLE, 0), "the next goes on there"
 
 
 def test_ranges_are_as_large_as_the_member_acknowledges_at_once() -> None:
