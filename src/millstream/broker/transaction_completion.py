@@ -29,6 +29,8 @@ from millstream.records.control import TransactionMarker
 
 _LOGGER = logging.getLogger(__name__)
 _RETRY_PAUSE_S: Final = 0.1
+_RETRY_PAUSE_MAX_S: Final = 5.0
+"""A partition whose log is offline may stay so for long."""
 
 
 @final
@@ -49,12 +51,8 @@ class TransactionCompletion:
             transaction.is_commit,
             transaction.client_version,
         )
-        without = set(transaction.partitions)
         try:
-            while without and not coordinator.is_closed:
-                without -= await self._write(without, marker)
-                if without:
-                    await asyncio.sleep(_RETRY_PAUSE_S)
+            await self._mark_all(set(transaction.partitions), marker, coordinator)
             await _tell(coordinator, prepared)
         except (NotCoordinator, TransactionCoordinatorFenced) as error:
             _LOGGER.info(
@@ -62,6 +60,20 @@ class TransactionCompletion:
                 transaction.transactional_id,
                 error,
             )
+
+    async def _mark_all(
+        self,
+        without: set[TopicPartition],
+        marker: TransactionMarker,
+        coordinator: CoordinatorPartition[TransactionShard],
+    ) -> None:
+        pause_s = _RETRY_PAUSE_S
+        while not coordinator.is_closed:
+            without -= await self._write(without, marker)
+            if not without:
+                return
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _RETRY_PAUSE_MAX_S)
 
     async def _write(
         self, partitions: Iterable[TopicPartition], marker: TransactionMarker
