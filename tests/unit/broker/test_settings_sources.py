@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.broker.config import broker_config
 from millstream.broker.settings_sources import Setting, gathered_settings, setting_of_variable
 from millstream.errors import ConfigError
 
@@ -49,6 +50,35 @@ def test_variables_that_name_no_key_are_told_and_not_refused() -> None:
     gathered = gathered_settings({}, "", {"KAFKA_URI": "x", "KAFKA_NUM_IO_THREADS": "8"}, [])
     assert gathered.not_understood == ("KAFKA_URI",)
     assert gathered.values == {"num.io.threads": "8"}
+
+
+def test_the_environment_of_a_compose_file_for_kafka_starts_a_node() -> None:
+    environment = {
+        "KAFKA_NODE_ID": "1",
+        "KAFKA_PROCESS_ROLES": "broker,controller",
+        "KAFKA_LISTENERS": "PLAINTEXT_HOST://0.0.0.0:9092,CONTROLLER://0.0.0.0:29093,PLAINTEXT://:19092",
+        "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT_HOST://localhost:9092,PLAINTEXT://broker:19092",
+        "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PLAINTEXT_HOST:PLAINTEXT",
+        "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@broker:29093",
+        "KAFKA_INTER_BROKER_LISTENER_NAME": "PLAINTEXT",
+        "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
+        "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR": "1",
+        "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
+        "KAFKA_JMX_PORT": "9101",
+        "KAFKA_HEAP_OPTS": "-Xmx1G",
+    }
+    gathered = gathered_settings({}, "", environment, [])
+    assert gathered.not_understood == ()
+    config = broker_config(gathered.values)
+    assert [str(each) for each in config.listeners] == [
+        "PLAINTEXT_HOST://0.0.0.0:9092",
+        "PLAINTEXT://:19092",
+    ]
+    assert [str(each) for each in config.advertised or ()] == [
+        "PLAINTEXT_HOST://localhost:9092",
+        "PLAINTEXT://broker:19092",
+    ]
 
 
 def test_an_override_without_equals_is_refused() -> None:
