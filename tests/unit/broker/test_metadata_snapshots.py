@@ -127,13 +127,15 @@ async def test_what_a_snapshot_and_the_log_after_it_hold_is_there_again() -> Non
 
 async def test_the_log_before_an_older_snapshot_goes_with_it() -> None:
     disk = SimFileSystem()
-    async with node(disk, OFTEN) as parts:
+    async with node(disk, {**OFTEN, "metadata.log.segment.ms": "1"}) as parts:
         seen: set[str] = set()
         for number in range(40):
             await create(parts, f"t{number}")
             seen.update(snapshots(disk))
         await until(lambda: len(snapshots(disk)) == 1)
         assert len(seen) > 2
+    first_log, *_ = sorted(name for name in disk.list(DIRECTORY) if name.endswith(".log"))
+    assert int(first_log.removesuffix(".log")) > 0
     disk.crash()
     async with node(disk, NEVER) as parts:
         assert len(parts.node.metadata.image.topics) == 40
