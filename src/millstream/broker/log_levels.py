@@ -54,10 +54,9 @@ def set_log_level(logger: str, level: str | None) -> None:
 
 
 def _names() -> set[str]:
+    """Packages too: their level counts for what is in them."""
     return {
-        name
-        for name, logger in logging.root.manager.loggerDict.items()
-        if isinstance(logger, logging.Logger) and f"{name}.".startswith(f"{_PACKAGE}.")
+        name for name in logging.root.manager.loggerDict if f"{name}.".startswith(f"{_PACKAGE}.")
     }
 
 

@@ -34,6 +34,16 @@ def test_a_level_counts_at_once_and_for_those_below(logger: logging.Logger) -> N
     assert not logger.isEnabledFor(logging.ERROR)
 
 
+def test_a_package_has_a_level_before_anybody_logs_under_its_name(logger: logging.Logger) -> None:
+    package = NAME.rpartition(".")[0]
+    set_log_level(package, "FATAL")
+    try:
+        assert log_levels()[package] == "FATAL"
+        assert not logger.isEnabledFor(logging.ERROR)
+    finally:
+        set_log_level(package, None)
+
+
 def test_without_a_level_of_its_own_that_above_counts(logger: logging.Logger) -> None:
     set_log_level("root", "ERROR")
     set_log_level(NAME, "DEBUG")
