@@ -8,6 +8,8 @@ import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
@@ -18,6 +20,7 @@ from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
 
+GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "operations.md"
 SAMPLE = re.compile(
     r'(?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)(?P<labels>\{([a-z_]+="([^"\\\n]|\\["\\n])*",?)*\})? '
     r"(?P<value>-?\d+(\.\d+)?(e[+-]?\d+)?)"
@@ -93,6 +96,32 @@ def test_metrics_are_the_text_that_prometheus_reads(world: World) -> None:
     samples = parse(text)
     places = [(name, tuple(sorted(labels.items()))) for name, labels, _ in samples]
     assert len(places) == len(set(places)), "a sample is given once"
+
+
+def test_the_guide_names_all_metrics_and_no_others(world: World) -> None:
+    text = world.get("/metrics")[1]
+    there = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
+    table = GUIDE.read_text().partition("## Metrics")[2].partition("\n## ")[0]
+    named = set(guide_names(table))
+    missing = {name for name in there if not any(fnmatchcase(name, pattern) for pattern in named)}
+    unknown = {
+        pattern for pattern in named if not any(fnmatchcase(name, pattern) for name in there)
+    }
+    assert (missing, unknown) == (set(), set())
+
+
+def guide_names(table: str) -> Iterator[str]:
+    """Names in the first column; `a_{b,c}` stands for two, and `…` for the start of the name before it."""
+    for row in table.splitlines():
+        previous = ""
+        for quoted in re.findall(r"`([^`]+)`", row.split("|")[1] if row.startswith("|") else ""):
+            start = previous.removesuffix("_group_count") if quoted.startswith("…") else ""
+            pattern = start + quoted.removeprefix("…")
+            head, _, rest = pattern.partition("{")
+            choices, _, tail = rest.partition("}")
+            names = [head + choice + tail for choice in choices.split(",")]
+            previous = names[0]
+            yield from names
 
 
 def test_what_a_producer_sends_is_counted(world: World) -> None:
