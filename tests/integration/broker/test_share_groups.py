@@ -29,6 +29,11 @@ from millstream.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestTopic,
 )
 from millstream.protocol.generated.list_groups import ListGroupsRequest
+from millstream.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient, batch_of
 from millstream.testing.raw_share_member import RawShareMember, configure_group
@@ -115,6 +120,18 @@ def soon(act: Callable[..., object], *arguments: object) -> Iterator[None]:
     timer.start()
     yield
     timer.join()
+
+
+def log_start(client: RawClient, topic: str, *, above: int) -> int:
+    partitions = [ListOffsetsPartition(0, timestamp=-2)]
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(topic, partitions)])
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        answer = client.ask(ApiKey.LIST_OFFSETS, 7, request)
+        offset: int = answer.topics[0].partitions[0].offset
+        if offset > above or time.monotonic() > deadline:
+            return offset
+        time.sleep(0.02)
 
 
 # --- acquire, acknowledge
@@ -350,4 +367,27 @@ def test_what_was_stored_is_known_after_a_crash() -> None:
         world.close()
         world.client = RawClient(broker.bootstrap_servers)
         assert world.joined("bob").acquire() == [(2, 2, 1), (3, 3, 2), (4, 5, 1)]
+        world.close()
+
+
+def test_the_log_of_share_state_is_cut_behind_what_is_needed() -> None:
+    settings = {
+        **SETTINGS,
+        "share.coordinator.state.topic.num.partitions": "1",
+        "share.coordinator.snapshot.update.records.per.snapshot": "1",
+        "share.coordinator.state.topic.prune.interval.ms": "100",
+    }
+    with Broker(settings=settings) as broker:
+        world = World(broker)
+        world.produce(*[1] * 8)
+        ann = world.joined("ann")
+        ann.acquire()
+        for offset in range(8):
+            ann.acknowledge((offset, offset, [ACCEPT]))
+        assert log_start(world.client, "__share_group_state", above=3) > 3
+        broker.restart()
+        world.close()
+        world.client = RawClient(broker.bootstrap_servers)
+        assert world.joined("bob").acquire() == []
+        assert world.lag() == 0
         world.close()
