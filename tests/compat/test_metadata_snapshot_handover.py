@@ -157,12 +157,20 @@ def dumped(checkpoint: Path) -> str:
 
 
 def test_kafka_reads_our_snapshot_and_goes_on_from_it(tmp_path):
+    """The log before it is gone: what Kafka knows, it knows from the snapshot."""
     data = tmp_path / "data"
-    with ours(data, metadata_log_max_record_bytes_between_snapshots="3000") as broker:
+    with ours(
+        data,
+        metadata_log_max_record_bytes_between_snapshots="1000",
+        metadata_log_segment_ms="1",
+        metadata_max_retention_bytes="1",
+    ) as broker:
         store_something(broker.bootstrap_servers)
         stored = told(broker.bootstrap_servers)
     assert len(stored["topics"]) == 12
     assert stored["users"] == {"alice": [CredentialInfo(1, 4096)]}
+    log, *_ = sorted((data / "__cluster_metadata-0").glob("*.log"))
+    assert int(log.stem) > 0
     *_, newest = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))
     text = dumped(newest)
     for kind in (
