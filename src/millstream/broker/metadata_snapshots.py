@@ -36,7 +36,8 @@ from millstream.raft.voter_set import VoterSet
 from millstream.runtime import Clock, FileSystem
 
 _LOGGER = logging.getLogger(__name__)
-_UNFINISHED_SUFFIXES: Final = (".part", ".deleted")
+_UNFINISHED_SUFFIXES: Final = (".tmp", ".part", ".deleted")
+"""Of ours, and of Kafka's that has been here before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

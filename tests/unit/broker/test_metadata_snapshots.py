@@ -146,11 +146,12 @@ async def test_an_unfinished_snapshot_is_removed() -> None:
     async with node(disk, OFTEN) as parts:
         await create(parts, "t", partitions=5)
         await until(lambda: len(snapshots(disk)) > 0)
-    part = f"{DIRECTORY}/00000000000000099999-0000000009.checkpoint.part"
-    disk.write_atomically(part, b"half")
+    name = f"{DIRECTORY}/00000000000000099999-0000000009.checkpoint"
+    for suffix in (".tmp", ".part"):  # ours, and Kafka's
+        disk.write_atomically(name + suffix, b"half")
     async with node(disk, NEVER) as parts:
         assert "t" in parts.node.metadata.image.topics
-    assert not disk.exists(part)
+    assert not [each for each in disk.list(DIRECTORY) if each.endswith((".tmp", ".part"))]
 
 
 async def test_a_node_does_not_start_without_its_newest_snapshot() -> None:
