@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 
+from millstream.broker.new_logs import NewLogs
 from millstream.errors import (
     KafkaError,
     KafkaStorageError,
@@ -43,10 +44,12 @@ class HostedPartitions:
         clock: Clock,
         on_progress: Callable[[TopicPartition], None],
         on_placed: Callable[[TopicImage, int, Uuid], None],
+        new_logs: NewLogs,
     ) -> None:
         """`on_placed` is told topic, partition and directory id of replicas that are not where the metadata has them."""
         self._directories = directories
         self._on_placed = on_placed
+        self._new_logs = new_logs
         self._node_id = node_id
         self._static_settings = static_settings
         self._clock = clock
@@ -111,9 +114,8 @@ class HostedPartitions:
             return None
         self._refused.discard(name)
         try:
-            log = directory.open_log(
-                name, self.log_config(topic.name), self._clock.now(), topic.topic_id
-            )
+            begin = directory.open_log if directory.holds(name) else directory.begin_log
+            log = begin(name, self.log_config(topic.name), self._clock.now(), topic.topic_id)
         except MillstreamError as error:
             _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
             if isinstance(error, KafkaStorageError):
@@ -124,6 +126,8 @@ class HostedPartitions:
                 "%s: recovery cut %d bytes that are no valid batch; the log ends at offset %d",
                 name, log.removed_bytes, log.log_end_offset,
             )  # fmt: skip
+        if not log.is_on_disk:
+            self._new_logs.add(log)
         saved = directory.saved_high_watermarks.pop(name, 0)
         hosted = Partition(log, topic.topic_id, self._node_id, saved, self._on_progress)
         self._hosted[name] = hosted

@@ -35,6 +35,7 @@ from millstream.broker.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.log_flusher import GroupCommitFlusher
 from millstream.broker.metadata_quorum import MetadataQuorum
 from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.new_logs import NewLogs
 from millstream.broker.node import Node, NodeIdentity
 from millstream.broker.node_tasks import NodeTasks
 from millstream.broker.producer_ids import ProducerIds
@@ -108,6 +109,7 @@ class NodeParts:
         self._session = BrokerSession(self._controller, self._identity, config, clock)
         self._metrics = NodeMetrics(time.perf_counter_ns)
         self._purgatory = Purgatory(clock)
+        self.new_logs = NewLogs()
         self._assignments = DirectoryAssignments(
             self._controller, self._session, self._identity.node_id
         )
@@ -118,6 +120,7 @@ class NodeParts:
             clock=clock,
             on_progress=self._purgatory.wake,
             on_placed=self._assignments.placed,
+            new_logs=self.new_logs,
         )
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
@@ -158,6 +161,7 @@ class NodeParts:
             expiry = remove_expired_tokens(self._controller, interval_ms)
             self._tasks.start(expiry, "expired delegation tokens")
         self._tasks.start(self._assignments.run(), "directories of replicas")
+        self._tasks.start(self.new_logs.run(), "new logs")
         self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)
         self.node.share_groups.start()

@@ -28,3 +28,8 @@ class FlushPlan:
             file.sync()
         for path in self.directories:
             self.file_system.sync_directory(path)
+
+    def close(self) -> None:
+        """Sealed files are not needed open any more, synced or not."""
+        for file in self.sealed_files:
+            file.close()

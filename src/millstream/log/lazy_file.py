@@ -17,17 +17,18 @@ from millstream.runtime.files import Buffer
 class LazyFile:
     __slots__ = ("_file", "_file_system", "_is_closed", "_path", "_size")
 
-    def __init__(self, file_system: FileSystem, path: str, *, exists: bool) -> None:
-        """Creates the file unless it `exists`. Raises OSError."""
+    def __init__(self, file_system: FileSystem, path: str) -> None:
+        """The file need not exist yet: see `create`. Raises OSError."""
         self._file_system = file_system
         self._path = path
         self._file: File | None = None
         self._is_closed = False
-        if exists:
-            self._size = file_system.size(path)
-        else:
-            file_system.open(path).close()
-            self._size = 0
+        self._size = file_system.size(path) if file_system.exists(path) else 0
+
+    def create(self) -> None:
+        """Makes an empty file where there is none. Raises OSError."""
+        if not self._file_system.exists(self._path):
+            self._file_system.open(self._path).close()
 
     @property
     def size(self) -> int:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Self, final
 
 from millstream.errors import ConfigError, KafkaStorageError
 from millstream.log.log_environment import LogEnvironment, SavedState, is_broken_disk
+from millstream.log.log_loader import new_log
 from millstream.log.partition_log import PartitionLog
 from millstream.log.text_checkpoints import (
     CLEAN_SHUTDOWN_FILE,
@@ -250,6 +251,29 @@ class LogDirectory:
         self._logs[partition] = log
         return log
 
+    def begin_log(
+        self, partition: TopicPartition, config: LogConfig, now: Instant, topic_id: Uuid
+    ) -> PartitionLog:
+        """A log that `holds` no directory for: it is on the disk after its `materialize`, or after its first append."""
+        assert partition not in self._logs, f"the log of {partition} is open already"
+        self._saved(partition)
+        directory = f"{self.path}/{partition}"
+        make_directory = partial(self._make_directory, directory, topic_id)
+        log = self._logs[partition] = PartitionLog(
+            partition,
+            directory,
+            self._environment,
+            config,
+            state=new_log(directory, self._environment, config),
+            now=now,
+            make_directory=make_directory,
+        )
+        return log
+
+    def _make_directory(self, directory: str, topic_id: Uuid) -> None:
+        self._environment.file_system.make_directory(directory)
+        self._claim(directory, topic_id)
+
     def _saved(self, partition: TopicPartition) -> SavedState:
         """Only once: a topic that is deleted and created again does not inherit anything."""
         return SavedState(
@@ -329,6 +353,9 @@ class LogDirectory:
         """Takes the log out of use at once; its files go `file.delete.delay.ms` later, with `take_due_removals`."""
         log = self._logs.pop(partition)
         log.retire("its topic was deleted")
+        if not log.is_on_disk:
+            log.abandon()
+            return
         target = self._rename(partition, "delete")
         due_ms = now.monotonic_ms + log.config.file_delete_delay_ms
         self._deletions.append(_Deletion(due_ms, target, log))

@@ -17,6 +17,22 @@ from millstream.log.truncation import discard_segments, start_over
 from millstream.metadata.topic_config import LogConfig
 
 
+def new_log(directory: str, environment: LogEnvironment, config: LogConfig) -> LogState:
+    """The state of a log that has nothing on the disk yet."""
+    file_system = environment.file_system
+    segment = Segment(file_system, directory, 0, SegmentLimits.of(config), exists=False)
+    return LogState(
+        segments=Segments([segment]),
+        producers=ProducerState(),
+        leader_epochs=LeaderEpochs(file_system, directory),
+        snapshots=ProducerSnapshots(file_system, directory, ()),
+        log_start_offset=0,
+        log_end_offset=0,
+        recovery_point=0,
+        may_lack_names=True,
+    )
+
+
 def load_log(
     directory: str, environment: LogEnvironment, config: LogConfig, saved: SavedState
 ) -> LogState:
@@ -46,7 +62,7 @@ def load_log(
         log_end_offset=recovery.end_offset,
         recovery_point=min(saved.recovery_point, recovery.end_offset),
         cleaner_checkpoint=saved.cleaner_checkpoint,
-        is_new=not bases,
+        may_lack_names=not saved.was_clean or recovery.end_offset == segments.first.base_offset,
         removed_bytes=recovery.removed_bytes,
     )
     if log_start_offset > recovery.end_offset:

@@ -22,7 +22,7 @@ class LogState:
     """Every record below it is on the disk."""
     cleaner_checkpoint: int | None = None
     """Where the last cleaning ended."""
-    is_new: bool = False
-    """There was no segment in its directory."""
+    may_lack_names: bool = False
+    """Directories with names of its files were perhaps never synced: nothing was ever written, or its last owner died."""
     removed_bytes: int = 0
     """What recovery cut off when the log was loaded: bytes that were no valid batch."""

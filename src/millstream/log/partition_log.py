@@ -44,6 +44,7 @@ from millstream.log.timestamp_lookup import (
 )
 from millstream.log.transaction_index import AbortedTransaction
 from millstream.log.truncation import cut_log, start_over
+from millstream.log.unflushed import Unflushed
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import (
@@ -52,7 +53,7 @@ from millstream.records.batch import (
     patch_offset_and_epoch,
     validate_batch,
 )
-from millstream.runtime import File, Instant
+from millstream.runtime import Instant
 
 
 class AppendInfo(NamedTuple):
@@ -78,7 +79,9 @@ class PartitionLog:
         *,
         state: LogState,
         now: Instant,
+        make_directory: Callable[[], None] | None = None,
     ) -> None:
+        """Use `open`. `make_directory`: nothing is on the disk yet, and `materialize` calls it first; it may raise OSError."""
         self.partition = partition
         self.directory = directory
         self.leader_epochs = state.leader_epochs
@@ -87,16 +90,14 @@ class PartitionLog:
         self._environment = environment
         self._snapshots = state.snapshots
         self._state = state
-        self._sealed_files: list[File] = []
-        self._unsynced_directories: tuple[str, ...] = ()
-        if state.is_new:
-            self._unsynced_directories = (directory, posixpath.dirname(directory))
+        created_in = (directory, posixpath.dirname(directory)) if state.may_lack_names else ()
+        self._unflushed = Unflushed(created_in, now)
         self._departed = DepartedSegments()
         self._rolling = RollPolicy(environment.random)
         self._failure: str | None = None
+        self._make_directory = make_directory
         self.is_closed = False
         """Cleanly: everything of it is on the disk."""
-        self._last_flush_ms = now.monotonic_ms
         self._rolling.begin(self._config, now)
 
     @classmethod
@@ -115,7 +116,6 @@ class PartitionLog:
         Raises OSError when the disk refuses.
         """
         state = load_log(directory, environment, config, saved)
-        state.producers.remove_expired(now.wall_ms, environment.producer_id_expiration_ms)
         return cls(partition, directory, environment, config, state=state, now=now)
 
     # --- what it is
@@ -166,6 +166,23 @@ class PartitionLog:
         self.producers.markers_committed(high_watermark)
         unstable = self.producers.first_unstable_offset
         return high_watermark if unstable is None else min(unstable, high_watermark)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """False for a new log without directory and files."""
+        return self._make_directory is None
+
+    def materialize(self) -> None:
+        """Makes directory and files of a new log, once. The first append does it too. Raises KafkaStorageError."""
+        if self._make_directory is None:
+            return
+        self._check_usable()
+        try:
+            self._make_directory()
+            self._state.segments.active.create_file()
+        except OSError as error:
+            raise self._storage_error("begin", error) from error
+        self._make_directory = None
 
     def update_config(self, config: LogConfig) -> None:
         self._config = config
@@ -224,6 +241,7 @@ class PartitionLog:
 
     def _write(self, batches: CheckedBatches, now: Instant) -> None:
         headers = batches.headers
+        self.materialize()
         try:
             self._maybe_roll(batches, now)
             for header in headers:
@@ -275,10 +293,10 @@ class PartitionLog:
         active = self._state.segments.active
         if active.size_bytes == 0:
             return
-        self._sealed_files.extend(active.seal())
+        self._unflushed.sealed(active.seal())
         self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
         self._state.segments.add(self._new_segment(self._state.log_end_offset))
-        self._unsynced_directories = (self.directory,)
+        self._unflushed.created_in(self.directory)
         self._rolling.begin(self._config, now)
 
     # --- read
@@ -326,10 +344,6 @@ class PartitionLog:
         """Searches here and now. Raises KafkaStorageError."""
         return first_found(self.timestamp_searches(timestamp_ms))
 
-    def max_timestamp_offset(self) -> TimestampedOffset | None:
-        """Searches here and now; None when there are no timestamps. Raises KafkaStorageError."""
-        return first_found(self.max_timestamp_searches())
-
     def _guarded(self, searches: Iterator[BatchSearch]) -> Iterator[BatchSearch]:
         self._check_usable()
         try:
@@ -351,44 +365,24 @@ class PartitionLog:
 
     def flush_is_due(self, now: Instant) -> bool:
         """flush.messages or flush.ms of the topic is reached, or a segment was rolled."""
-        state = self._state
-        unflushed = state.log_end_offset - state.recovery_point
-        waited_ms = now.monotonic_ms - self._last_flush_ms
-        return unflushed > 0 and (
-            state.recovery_point < state.segments.active.base_offset
-            or unflushed >= self._config.flush_messages
-            or waited_ms >= self._config.flush_ms
-        )
+        return self._unflushed.is_due(self._state, self._config, now)
 
     def plan_flush(self) -> FlushPlan | None:
         """What to sync so that all that is written now is on the disk; None when it is. Raises KafkaStorageError."""
         self._check_usable()
-        if self._state.recovery_point >= self._state.log_end_offset and not self._sealed_files:
-            return None
-        log_files = tuple(
-            segment.file for segment in self._state.segments.from_offset(self._state.recovery_point)
-        )
-        sealed_files, self._sealed_files = tuple(self._sealed_files), []
-        directories, self._unsynced_directories = self._unsynced_directories, ()
-        return FlushPlan(
-            self._state.log_end_offset,
-            log_files,
-            sealed_files,
-            directories,
-            self._environment.file_system,
-        )
+        return self._unflushed.take_plan(self._state, self._environment.file_system)
 
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
         """`plan.sync()` returned: the recovery point moves (not beyond a truncation that came in between)."""
-        _close_all(plan.sealed_files)
-        self._last_flush_ms = now.monotonic_ms
+        plan.close()
+        self._unflushed.completed(now)
         self._state.recovery_point = max(
             self._state.recovery_point, min(plan.end_offset, self._state.log_end_offset)
         )
 
     def fail_flush(self, plan: FlushPlan, error: OSError) -> NoReturn:
         """`plan.sync()` raised: the log refuses everything from now on. Raises KafkaStorageError."""
-        _close_all(plan.sealed_files)
+        plan.close()
         self._fail(
             f"the disk failed to sync it ({error.strerror or error}); restart the broker to recover the log"
         )
@@ -430,6 +424,7 @@ class PartitionLog:
     def truncate_fully_and_start_at(self, offset: int, now: Instant) -> None:
         """Removes everything; the log is empty and begins at `offset`. Raises KafkaStorageError."""
         self._check_usable()
+        self.materialize()
         try:
             start_over(self._state, offset, self._new_segment)
         except OSError as error:
@@ -538,8 +533,9 @@ class PartitionLog:
     def close(self, now: Instant) -> None:
         """Clean shutdown: indexes complete, producer snapshot at the end, everything synced. Raises KafkaStorageError."""
         self._check_usable()
+        self.materialize()
         try:
-            self._sealed_files.extend(self._state.segments.active.seal())
+            self._unflushed.sealed(self._state.segments.active.seal())
             self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
             self.flush(now)
             self._departed.remove_all()
@@ -562,8 +558,7 @@ class PartitionLog:
 
     def abandon(self) -> None:
         """Closes the files as they are, for a log that failed or is deleted; the next start recovers it."""
-        _close_all(self._sealed_files)
-        self._sealed_files.clear()
+        self._unflushed.close()
         self._departed.close()
         for segment in self._state.segments:
             segment.close()
@@ -589,8 +584,3 @@ class PartitionLog:
     def _new_segment(self, base_offset: int) -> Segment:
         limits = SegmentLimits.of(self._config)
         return Segment(self._environment.file_system, self.directory, base_offset, limits)
-
-
-def _close_all(files: Sequence[File]) -> None:
-    for file in files:
-        file.close()

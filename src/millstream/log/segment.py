@@ -64,8 +64,12 @@ class Segment:
         limits: SegmentLimits,
         *,
         suffix: str = "",
+        exists: bool = True,
     ) -> None:
-        """`suffix` comes after the names of the files, for a segment that is not part of the log yet."""
+        """`suffix` comes after the names of the files, for a segment that is not part of the log yet.
+
+        Its log file is made if it is missing; unless `exists` is false: then `create_file` makes it, before anything is written.
+        """
         self.base_offset = base_offset
         self.limits = limits
         self.directory = directory
@@ -75,8 +79,9 @@ class Segment:
         self.max_timestamp_offset = -1
         self._file_system = file_system
         self._suffix = suffix
-        path = self._path(LOG_SUFFIX)
-        self._file = LazyFile(file_system, path, exists=file_system.exists(path))
+        self._file = LazyFile(file_system, self._path(LOG_SUFFIX))
+        if exists:
+            self._file.create()
         self._offset_index = OffsetIndex(file_system, self._path(INDEX_SUFFIX), limits.index_bytes)
         self._time_index = TimeIndex(file_system, self._path(TIME_INDEX_SUFFIX), limits.index_bytes)
         self.transaction_index = TransactionIndex(file_system, self._path(TRANSACTION_INDEX_SUFFIX))
@@ -136,6 +141,10 @@ class Segment:
         )
 
     # --- writing
+
+    def create_file(self) -> None:
+        """Raises OSError."""
+        self._file.create()
 
     def append(self, buffers: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
         """Writes whole batches with their final offsets. Raises OSError; the owner then calls `cut_back`.

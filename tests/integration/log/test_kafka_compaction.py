@@ -59,6 +59,9 @@ def test_a_cleaning_leaves_what_kafka_leaves(topic: str, tmp_path: Path) -> None
         saved=SavedState(recovery_point=end, was_clean=True),
         now=clock.now(),
     )
+    log.remove_expired_producers(
+        clock.now()
+    )  # as Kafka did when it opened the log, days after its records' timestamps
     plan = log.plan_compaction(log.log_end_offset, clock.now())
     compaction = Compaction(plan, map_bytes_max=1 << 20, now_ms=clock.now().wall_ms)
     for step in compaction.steps():

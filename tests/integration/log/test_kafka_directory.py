@@ -8,6 +8,7 @@ import pytest
 
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.log.log_directory import LogDirectory, read_meta_properties
+from millstream.log.timestamp_lookup import first_found
 from millstream.log.transaction_index import AbortedTransaction
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition, uuid_text
@@ -147,7 +148,7 @@ def test_offsets_are_found_by_time(directory):
     assert log.offset_for_timestamp(0).offset == 0
     found = log.offset_for_timestamp(1_700_000_005_000)
     assert (found.offset, found.timestamp_ms) == (500, 1_700_000_005_000)
-    assert log.max_timestamp_offset().timestamp_ms == 1_700_000_009_019
+    assert first_found(log.max_timestamp_searches()).timestamp_ms == 1_700_000_009_019
     assert log.offset_for_timestamp(1_700_000_009_020) is None
 
 

@@ -1,0 +1,45 @@
+"""Puts new logs on the disk, one after another, giving way between two: a topic of many partitions must not stall everybody.
+
+A log that is written before its turn comes is put there by its first append.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import final
+
+from millstream.errors import KafkaStorageError
+from millstream.log.partition_log import PartitionLog
+
+_LOGGER = logging.getLogger(__name__)
+
+
+@final
+class NewLogs:
+    def __init__(self) -> None:
+        self._pending: deque[PartitionLog] = deque()
+        """Never more than the partitions of this broker."""
+        self._is_needed = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._pending)
+
+    def add(self, log: PartitionLog) -> None:
+        self._pending.append(log)
+        self._is_needed.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._is_needed.wait()
+            self._is_needed.clear()
+            while self._pending:
+                log = self._pending.popleft()
+                try:
+                    if log.failure is None:
+                        log.materialize()
+                except KafkaStorageError as error:
+                    _LOGGER.error("%s", error)  # noqa: TRY400 - the first append says it again, or succeeds
+                await asyncio.sleep(0)

@@ -1,0 +1,57 @@
+"""What of a log is not on the disk yet, besides the records: sealed indexes, names of new files, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import final
+
+from millstream.log.flush_plan import FlushPlan
+from millstream.log.log_state import LogState
+from millstream.metadata.topic_config import LogConfig
+from millstream.runtime import File, FileSystem, Instant
+
+
+@final
+class Unflushed:
+    def __init__(self, directories: tuple[str, ...], now: Instant) -> None:
+        """`directories`: where the log's first files were made."""
+        self._directories = directories
+        self._sealed_files: list[File] = []
+        self._last_flush_ms = now.monotonic_ms
+
+    def is_due(self, state: LogState, config: LogConfig, now: Instant) -> bool:
+        unflushed = state.log_end_offset - state.recovery_point
+        return unflushed > 0 and (
+            state.recovery_point < state.segments.active.base_offset
+            or unflushed >= config.flush_messages
+            or now.monotonic_ms - self._last_flush_ms >= config.flush_ms
+        )
+
+    def sealed(self, files: Iterable[File]) -> None:
+        """Indexes that no one writes any more, open."""
+        self._sealed_files.extend(files)
+
+    def created_in(self, directory: str) -> None:
+        if directory not in self._directories:
+            self._directories = (*self._directories, directory)
+
+    def take_plan(self, state: LogState, file_system: FileSystem) -> FlushPlan | None:
+        """Whoever takes it syncs it. None when everything is on the disk that the log could lose."""
+        is_empty = state.log_end_offset == state.segments.first.base_offset
+        lacks_names = bool(self._directories) and not is_empty
+        has_records = state.recovery_point < state.log_end_offset
+        if not (has_records or self._sealed_files or lacks_names):
+            return None
+        log_files = tuple(s.file for s in state.segments.from_offset(state.recovery_point))
+        sealed_files, self._sealed_files = tuple(self._sealed_files), []
+        directories, self._directories = self._directories, ()
+        return FlushPlan(state.log_end_offset, log_files, sealed_files, directories, file_system)
+
+    def completed(self, now: Instant) -> None:
+        self._last_flush_ms = now.monotonic_ms
+
+    def close(self) -> None:
+        """Gives everything up as it is."""
+        for file in self._sealed_files:
+            file.close()
+        self._sealed_files.clear()
