@@ -290,7 +290,7 @@ def _topics(topology) -> dict:
 def _versions(store: VersionedKeyValueStore, inputs: list[dict]) -> Iterator[tuple]:
     """Every version that the store finds for the time of an input, and the newest."""
     times = {each["ts"] for each in inputs if "ts" in each}
-    for key in store.keys():
+    for key in store.known_keys():
         found = {store.get(key), *(store.get_as_of(key, at) for at in times)} - {None}
         for value, valid_from in found:
             yield (text(key), valid_from), [shown(key), shown(value), valid_from]

@@ -75,7 +75,7 @@ class VersionedKeyValueStore(StateStore):
         self.put(key, None, timestamp)
         return known
 
-    def keys(self) -> Iterator[object]:
+    def known_keys(self) -> Iterator[object]:
         """All keys that have a version, deleted ones included, in the order of their bytes."""
         return (self._key.decode(data) for data, _ in self.rows.scan(b"", None))
 

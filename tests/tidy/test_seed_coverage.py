@@ -1,0 +1,42 @@
+"""docs/seed-coverage.md names tests that exist, each item once and with an answer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs/seed-coverage.md").read_text()
+ROWS = [
+    [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+    for line in TEXT.splitlines()
+    if re.match(r"\| [A-Z]\d+\.\d", line)
+]
+NAMED = re.compile(r"((?:tests|benchmarks)/[\w/.-]+\.py)(?:::(\w+))?")
+
+
+def test_every_row_has_an_item_what_it_is_and_an_answer() -> None:
+    assert len(ROWS) > 300
+    assert [row for row in ROWS if len(row) != 3 or not all(row)] == []
+
+
+def test_every_item_is_answered_once() -> None:
+    assert [item for item, count in Counter(row[0] for row in ROWS).items() if count > 1] == []
+
+
+def test_an_answer_is_a_test_or_a_reason() -> None:
+    assert [row[0] for row in ROWS if not NAMED.search(row[2]) and len(row[2]) < 20] == []
+
+
+def test_the_tests_that_are_named_exist() -> None:
+    sources: dict[str, str | None] = {}
+    missing = []
+    for path, name in NAMED.findall(TEXT):
+        if path not in sources:
+            file = ROOT / path
+            sources[path] = file.read_text() if file.exists() else None
+        source = sources[path]
+        if source is None or (name and not re.search(rf"\b(def|class) {name}\b", source)):
+            missing.append(f"{path}::{name}" if name else path)
+    assert missing == []
