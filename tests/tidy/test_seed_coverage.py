@@ -13,11 +13,12 @@ ROWS = [
     for line in TEXT.splitlines()
     if re.match(r"\| [A-Z]\d+\.\d", line)
 ]
+REASON = re.compile(r"not built: .{15}|as [A-Z]\d+\.\d+|.{25}")
 NAMED = re.compile(r"((?:tests|benchmarks)/[\w/.-]+\.py)(?:::(\w+))?")
 
 
 def test_every_row_has_an_item_what_it_is_and_an_answer() -> None:
-    assert len(ROWS) > 300
+    assert len(ROWS) > 250
     assert [row for row in ROWS if len(row) != 3 or not all(row)] == []
 
 
@@ -26,7 +27,9 @@ def test_every_item_is_answered_once() -> None:
 
 
 def test_an_answer_is_a_test_or_a_reason() -> None:
-    assert [row[0] for row in ROWS if not NAMED.search(row[2]) and len(row[2]) < 20] == []
+    """Or another item's answer."""
+    unanswered = [row[0] for row in ROWS if not NAMED.search(row[2]) and not REASON.match(row[2])]
+    assert unanswered == []
 
 
 def test_the_tests_that_are_named_exist() -> None:
