@@ -13,7 +13,7 @@ ROWS = [
     for line in TEXT.splitlines()
     if re.match(r"\| [A-Z]\d+\.\d", line)
 ]
-REASON = re.compile(r"not built: .{15}|as [A-Z]\d+\.\d+|.{25}")
+REASON = re.compile(r"not built: .{15}|as [A-Z]\d+\.\d+|.{20}")
 NAMED = re.compile(r"((?:tests|benchmarks)/[\w/.-]+\.py)(?:::(\w+))?")
 
 
