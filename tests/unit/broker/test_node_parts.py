@@ -264,7 +264,7 @@ async def test_waiters_of_one_log_share_syncs() -> None:
         assert disk.sync_count - before == 1
 
 
-async def test_a_log_that_cannot_be_synced_refuses_everything_and_the_node_lives_on() -> None:
+async def test_a_log_that_cannot_be_synced_refuses_everything() -> None:
     disk = SimFileSystem()
     async with node(disk, clean=False) as running:
         await running.create("bad")
