@@ -50,9 +50,12 @@ def cases(module: str) -> Iterator[Case]:
             yield Case(module, name.replace("_", "-"), function.apis, function)
 
 
-def run_case(found: Case, bootstrap: str) -> list[Step]:
+KAFKA_SETTLES_S = 0.4
+
+
+def run_case(found: Case, bootstrap: str, *, settle_s: float = 0.0) -> list[Step]:
     """The normalised steps. A case that cannot go on ends with a step that says why."""
-    session = Session(bootstrap, found.name)
+    session = Session(bootstrap, found.name, settle_s=settle_s)
     try:
         found.run(session)
     except Exception as error:  # noqa: BLE001 - the report shows how far it went

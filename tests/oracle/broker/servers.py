@@ -34,12 +34,13 @@ SETTINGS: Final = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "num.partitions": "2",
+    "log.initial.task.delay.ms": "86400000",
     "node.id": "1",
     "delegation.token.secret.key": "secret",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
-"""Few partitions and short times, so that cases need not wait. Access control is on, and everybody may do everything."""
+"""Few partitions and short times, so that cases need not wait; no retention, because records of cases are years old. Access control is on, and everybody may do everything."""
 
 
 @contextlib.contextmanager

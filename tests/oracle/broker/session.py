@@ -51,8 +51,10 @@ class Topic:
 class Session:
     """One case against one broker. `steps` are (label, answer as JSON or "closed")."""
 
-    def __init__(self, bootstrap: str, case: str) -> None:
+    def __init__(self, bootstrap: str, case: str, *, settle_s: float = 0.0) -> None:
+        """`settle_s`: how long `settle` waits."""
         self.bootstrap = bootstrap
+        self._settle_s = settle_s
         self.case = case
         self.run = f"r{secrets.token_hex(3)}-"
         """In front of every name, so that a case can be run on the same broker again; not in what is written down."""
@@ -143,7 +145,7 @@ class Session:
 
     def settle(self) -> None:
         """Gives Kafka the moment in which a change of metadata reaches all of its parts. Ours applies it before it answers."""
-        time.sleep(0.1)
+        time.sleep(self._settle_s)
 
     def name(self, suffix: str = "") -> str:
         """A name that no other case uses."""
