@@ -6,6 +6,7 @@ Between looking for available records and acquiring them nothing waits, so nobod
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -79,9 +80,15 @@ class ShareFetch:
             now_ms = clock.now().monotonic_ms
             is_last = now_ms >= deadline_ms
             if is_last or self.is_satisfied():
+                before = self._offsets()
                 answers = self._read_all(now_ms)
                 if answers or is_last or self._limits.min_bytes <= 0:
                     return answers
+                if (
+                    self._offsets() != before
+                ):  # what was read is nobody's: the rest may be somebody's
+                    await asyncio.sleep(0)
+                    continue
             operation = purgatory.watch(
                 [each.log.topic_partition for each in self._loaded],
                 max(0, deadline_ms - now_ms),
@@ -108,6 +115,9 @@ class ShareFetch:
             if readable >= self._limits.min_bytes:
                 return True
         return False
+
+    def _offsets(self) -> list[int]:
+        return [loaded.state.next_fetch_offset for loaded in self._loaded]
 
     # --- reading
 

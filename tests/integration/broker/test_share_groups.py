@@ -315,6 +315,25 @@ def test_records_of_aborted_transactions_are_hidden_from_who_asks_for_it(world: 
     assert 2 in offsets
 
 
+def test_a_fetch_reads_on_behind_a_large_aborted_transaction(world: World) -> None:
+    world.configure(isolation_level="read_committed")
+    sender = Producer(
+        {"bootstrap.servers": world.broker.bootstrap_servers, "transactional.id": world.topic}
+    )
+    sender.init_transactions(WAIT_S)
+    sender.begin_transaction()
+    for _ in range(20):
+        sender.produce(world.topic, b"x" * 100_000)
+        assert sender.flush(WAIT_S) == 0
+    sender.abort_transaction(WAIT_S)
+    world.produce(1)
+    ann = world.joined("ann")
+    began = time.monotonic()
+    last = ann.acquire(max_bytes=300_000, max_wait_ms=20_000)[-1]
+    assert last == (20, 21, 1), "the mark of the end, and the record behind it"
+    assert time.monotonic() - began < WAIT_S
+
+
 # --- administration
 
 
