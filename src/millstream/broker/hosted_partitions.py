@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 
 from millstream.broker.new_logs import NewLogs
 from millstream.errors import (
@@ -96,16 +97,21 @@ class HostedPartitions:
         return log_config(self._image.topic_config(topic), broker.topic_defaults())
 
     def _host(self, topic: TopicImage, numbers: Iterable[int]) -> None:
+        config_of_topic = cache(partial(self.log_config, topic.name))
         for number in numbers:
             image = topic.partitions[number]
             if self._node_id not in image.replicas:
                 self._drop(topic.name, number)
                 continue
-            hosted = self._hosted.get((topic.name, number)) or self._open(topic, number)
+            hosted = self._hosted.get((topic.name, number)) or self._open(
+                topic, number, config_of_topic
+            )
             if hosted is not None:
                 hosted.apply(image)
 
-    def _open(self, topic: TopicImage, number: int) -> Partition | None:
+    def _open(
+        self, topic: TopicImage, number: int, config_of_topic: Callable[[], LogConfig]
+    ) -> Partition | None:
         """A log that cannot be opened is offline; the others are not its business."""
         name = TopicPartition(topic.name, number)
         assigned = assigned_directory(topic.partitions[number], self._node_id)
@@ -115,7 +121,7 @@ class HostedPartitions:
         self._refused.discard(name)
         try:
             begin = directory.open_log if directory.holds(name) else directory.begin_log
-            log = begin(name, self.log_config(topic.name), self._clock.now(), topic.topic_id)
+            log = begin(name, config_of_topic(), self._clock.now(), topic.topic_id)
         except MillstreamError as error:
             _LOGGER.error("%s is offline: %s", name, error)  # noqa: TRY400 - the sentence says it
             if isinstance(error, KafkaStorageError):
