@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from millstream.controller.new_partitions import (
     check_assignment,
@@ -75,6 +76,8 @@ def plan_create_topics(
     """
     _check_size(request, settings)
     counts = Counter(topic.name for topic in request.topics)
+    broker = BrokerSettings.of(image, settings.node_id, settings.static)
+    inherited = cache(partial(_configs, {}, broker))
     records: list[MetadataRecord] = []
     results: list[CreatableTopicResult] = []
     for topic in {topic.name: topic for topic in request.topics}.values():
@@ -82,12 +85,14 @@ def plan_create_topics(
             if counts[topic.name] > 1:
                 raise InvalidRequest("Duplicate topic name.")
             _check_name(topic.name, image)
-            plan = _plan_topic(topic, image, settings, context.random)
+            overrides = _overrides(topic, broker)
+            plan = _plan_topic(topic, overrides, image, settings, context.random)
         except KafkaError as error:
             results.append(_refused(topic.name, error))
         else:
             records += _records(topic.name, plan)
-            results.append(_created(topic.name, plan, image, settings))
+            configs = _configs(overrides, broker) if overrides else inherited()
+            results.append(_created(topic.name, plan, configs))
     if len(records) > RECORDS_PER_REQUEST_MAX:
         raise PolicyViolation("Unable to perform excessively large batch operation.")
     response = CreateTopicsResponse(topics=results)
@@ -128,16 +133,25 @@ def _check_name(name: str, image: MetadataImage) -> None:
         raise InvalidTopic(f"Topic '{name}' collides with existing topic: {other}")
 
 
-def _plan_topic(
-    topic: CreatableTopic, image: MetadataImage, settings: ControllerSettings, random: Random
-) -> _Plan:
+def _overrides(topic: CreatableTopic, broker: BrokerSettings) -> dict[str, str]:
+    """Raises InvalidConfig for what a topic cannot have. A topic without any has what the broker's own settings allow."""
     overrides: dict[str, str] = {}
     for config in topic.configs:
         if config.value is None:
             raise InvalidConfig(f"Null value not supported for topic configs: {config.name}")
         overrides[config.name] = config.value
-    broker = BrokerSettings.of(image, settings.node_id, settings.static)
-    check_topic_overrides(overrides, broker.topic_defaults())
+    if overrides:
+        check_topic_overrides(overrides, broker.topic_defaults())
+    return overrides
+
+
+def _plan_topic(
+    topic: CreatableTopic,
+    overrides: dict[str, str],
+    image: MetadataImage,
+    settings: ControllerSettings,
+    random: Random,
+) -> _Plan:
     assignments = (
         _manual_assignments(topic, image)
         if topic.assignments
@@ -207,25 +221,27 @@ def _records(name: str, plan: _Plan) -> list[MetadataRecord]:
     return [topic, *configs, *plan.partitions]
 
 
-def _created(
-    name: str, plan: _Plan, image: MetadataImage, settings: ControllerSettings
-) -> CreatableTopicResult:
-    broker = BrokerSettings.of(image, settings.node_id, settings.static)
+def _configs(overrides: Mapping[str, str], broker: BrokerSettings) -> list[CreatableTopicConfigs]:
+    """Every configuration of the topic: its own as it was given, the others as the broker has them."""
+    return [
+        CreatableTopicConfigs(
+            name=entry.key.name,
+            value=overrides.get(entry.key.name, entry.value),
+            config_source=entry.source,
+            is_sensitive=entry.key.sensitive,
+        )
+        for entry in topic_entries(overrides, broker)
+    ]
+
+
+def _created(name: str, plan: _Plan, configs: list[CreatableTopicConfigs]) -> CreatableTopicResult:
     return CreatableTopicResult(
         name=name,
         topic_id=plan.topic_id,
         error_message=None,
         num_partitions=len(plan.partitions),
         replication_factor=plan.replication_factor,
-        configs=[
-            CreatableTopicConfigs(
-                name=entry.key.name,
-                value=plan.overrides.get(entry.key.name, entry.value),
-                config_source=entry.source,
-                is_sensitive=entry.key.sensitive,
-            )
-            for entry in topic_entries(plan.overrides, broker)
-        ],
+        configs=configs,
     )
 
 
