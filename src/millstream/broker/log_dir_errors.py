@@ -10,7 +10,7 @@ from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import alter_replica_log_dirs, delete_records
 
-_Build = Callable[[Any, KafkaError], Any]  # Any: the request and the response of the key it stands under
+_Build = Callable[[Any, KafkaError], Any]  # Any: request and response of the key it is for
 _UNKNOWN_LOW_WATERMARK: Final = -1
 
 
