@@ -23,6 +23,7 @@ from millstream.errors import (
     EncodeError,
     InvalidRequest,
     KafkaError,
+    MessageTooLarge,
     NotCoordinator,
     ProtocolError,
 )
@@ -216,9 +217,13 @@ class CoordinatorPartition(Generic[ShardT]):
         self._runtime.append_failed(error, now)
 
     def _batches(self, records: Sequence[CoordinatorRecord], now: Instant) -> bytearray:
-        """One batch, or as many as max.message.bytes asks for; they are appended together."""
+        """One batch, or as many as max.message.bytes asks for; they are appended together.
+
+        Raises MessageTooLarge for a record that alone exceeds it, as Kafka's coordinators do: clients choose what is in a record.
+        """
+        bytes_max = self.partition.log.config.max_message_bytes
         encoded = bytearray()
-        builder = self._builder(records[0])
+        builder = self._builder(records[0], bytes_max)
         for record in records:
             key = encode_record_key(record.key)
             value = (
@@ -227,13 +232,12 @@ class CoordinatorPartition(Generic[ShardT]):
                 else encode_record_value(record.value, record.value_version)
             )
             if not builder.append(now.wall_ms, key, value):
-                encoded += builder.build()
-                builder = self._builder(record)
+                encoded += _built(builder, bytes_max)
+                builder = self._builder(record, bytes_max)
                 builder.append(now.wall_ms, key, value)
-        return encoded + builder.build()
+        return encoded + _built(builder, bytes_max)
 
-    def _builder(self, first: CoordinatorRecord) -> BatchBuilder:
-        bytes_max = self.partition.log.config.max_message_bytes
+    def _builder(self, first: CoordinatorRecord, bytes_max: int) -> BatchBuilder:
         options = BatchOptions(
             codec=self._services.codec,
             producer_id=first.producer_id,
@@ -331,3 +335,10 @@ class CoordinatorPartition(Generic[ShardT]):
                 self._runtime.shard.replay_end_transaction(
                     ProducerId(header.producer_id), committed=kind is ControlType.COMMIT
                 )
+
+
+def _built(builder: BatchBuilder, bytes_max: int) -> bytearray:
+    batch = builder.build()
+    if len(batch) > bytes_max:
+        raise MessageTooLarge(f"a record of {len(batch)} bytes, max.message.bytes is {bytes_max}")
+    return batch

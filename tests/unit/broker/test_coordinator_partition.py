@@ -20,6 +20,7 @@ from millstream.errors import (
     InvalidRequest,
     KafkaStorageError,
     NotCoordinator,
+    UnknownServerError,
 )
 from millstream.log.append_check import AppendOrigin
 from millstream.log.file_range import FileRange
@@ -217,6 +218,17 @@ async def test_what_exceeds_a_batch_is_written_in_several(world: World) -> None:
         last = successor._runtime.shard.offsets.find("g", "t", 99)
         assert last is not None
         assert last.value.offset == 99
+
+
+async def test_a_record_that_exceeds_a_batch_by_itself_is_not_written(world: World) -> None:
+    """As Kafka 4.3.1: its clients get UNKNOWN_SERVER_ERROR, and the group is as before."""
+    world.log.update_config(LogConfig(max_message_bytes=1_000))
+    async with world.serving() as coordinator:
+        await turns()
+        end_offset = world.log.log_end_offset
+        assert isinstance(await submit(coordinator, commit(5, "g" * 1_000)), UnknownServerError)
+        assert world.log.log_end_offset == end_offset
+        assert isinstance(await submit(coordinator, commit(5)), OffsetCommitResponse)
 
 
 async def test_what_cannot_be_written_is_answered_with_its_error(world: World) -> None:
