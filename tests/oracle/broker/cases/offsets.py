@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from tests.oracle.broker.runner import case
 from tests.oracle.broker.session import NOW_MS, Session, Topic, versions
 
@@ -155,6 +157,7 @@ def list_offsets_leader_epochs(s: Session) -> None:
 def list_offsets_with_log_append_time(s: Session) -> None:
     topic = s.topic(message_timestamp_type="LogAppendTime")
     s.produce(topic, b"a", b"b")
+    time.sleep(0.01)  # the last of them is the newest
     s.produce(topic, b"c")
     for version in (1, 7, 11):
         for timestamp in (-1, -2, -3, 0, NOW_MS, 4_000_000_000_000):
