@@ -5,6 +5,7 @@ What transactions do is `coordinator.transaction`; what follows from a decision 
 
 from __future__ import annotations
 
+import logging
 from typing import TypeVar, final
 
 from millstream.broker.config import BrokerConfig
@@ -22,10 +23,12 @@ from millstream.coordinator.transaction.transaction_version import (
     TransactionVersion,
 )
 from millstream.coordinator.transaction.turn import PreparedTransaction
+from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.record_frames import decode_transaction_record
 
+_LOGGER = logging.getLogger(__name__)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 
@@ -93,7 +96,11 @@ class TransactionCoordination:
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask, or no producer
         id for it to give.
         """
-        await self._producer_ids.reserve()
+        try:
+            await self._producer_ids.reserve()
+        except KafkaError as error:
+            # Few need one; who does and finds none is told to ask again.
+            _LOGGER.info("no producer id is at hand: %s", error)
         return await self.shards.ask(transactional_id, handle, request, expected, caller)
 
     def _new_shard(self, index: int) -> TransactionShard:

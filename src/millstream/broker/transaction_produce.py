@@ -51,8 +51,8 @@ _NOT_VERIFIED: Final = (CoordinatorLoadInProgress, CoordinatorNotAvailable, NotC
 class Verdict:
     """What is known of the transactional batches of one request when they are appended."""
 
-    refused: Mapping[TopicPartition, KafkaError] = field(default_factory=dict, hash=False)
-    begins: Mapping[TopicPartition, int] = field(default_factory=dict, hash=False)
+    refused: Mapping[TopicPartition, KafkaError] = field(default_factory=dict)
+    begins: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Partitions in which the transaction begins, with the last marker offset before the coordinator was asked."""
     sequence_from_0: bool = False
 

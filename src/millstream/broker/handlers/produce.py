@@ -107,7 +107,7 @@ class _Appending:
 
     request: ProduceRequest
     context: RequestContext
-    verdict: Verdict = NOTHING_TO_VERIFY
+    verdict: Verdict = field(default_factory=lambda: NOTHING_TO_VERIFY)
     waiting: list[_Written] = field(default_factory=list)
 
 
