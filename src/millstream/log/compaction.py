@@ -26,6 +26,8 @@ from millstream.records.record_rows import RecordRows
 _STEP_BYTES: Final = 128 * 1024
 """What a step reads or writes, at most a batch more: it holds the interpreter for about a millisecond."""
 _STEP_RECORDS: Final = 2_000
+_RECORDS_OF_A_BATCH: Final = 25
+"""What handling a batch costs besides its records, in records: coordinators write many small ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,10 @@ class Compaction:
                 if not transactions.is_discarded(header, batch) and not header.is_control:
                     self._map_batch(header, batch)
                 self._offsets.end_offset = header.next_offset
-                moved, records = moved + header.size_bytes, records + header.record_count
+                moved, records = (
+                    moved + header.size_bytes,
+                    records + _RECORDS_OF_A_BATCH + header.record_count,
+                )
                 if moved >= _STEP_BYTES or records >= _STEP_RECORDS:
                     yield CompactionStep(moved)
                     moved = records = 0
@@ -145,7 +150,10 @@ class Compaction:
             validate_batch(header, batch)
             ends_segment = position + header.size_bytes == segment.size_bytes
             left = batches.filtered(header, batch, ends_segment=ends_segment)
-            moved, records = moved + header.size_bytes, records + header.record_count
+            moved, records = (
+                moved + header.size_bytes,
+                records + _RECORDS_OF_A_BATCH + header.record_count,
+            )
             if left is not None:
                 kept.append(left)
             if ends_segment or moved >= _STEP_BYTES or records >= _STEP_RECORDS:
