@@ -62,9 +62,7 @@ def _describe_share_group_offsets(
 
 
 def _share_state(
-    response: Callable[
-        ..., Any
-    ],  # Any: the classes of one API of share state, which agree in shape
+    response: Callable[..., Any],  # Any: classes of one API, all of one shape
     topic: Callable[..., Any],  # Any: see above
     partition: Callable[..., Any],  # Any: see above
 ) -> _Build:
