@@ -189,6 +189,8 @@ class Segment:
         return self.write_indexes()
 
     def write_indexes(self) -> list[File]:
+        if self.size_bytes == 0 and not self._file_system.exists(self._path(INDEX_SUFFIX)):
+            return []  # most partitions of a large broker are idle: they get no files for nothing
         self.prepare_indexes()
         written = (
             self._offset_index.write(),
