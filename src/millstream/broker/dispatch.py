@@ -125,6 +125,8 @@ class Dispatcher:
             response: Response = encode_response(route.key, version, header.correlation_id, answer)
             if route.has_error_code:
                 _count_error(route, answer)
+        except NoAnswer:
+            raise
         except Exception as error:  # noqa: BLE001 - see `handle`
             response = _failed(route, header, message, error)
         route.metrics.answered_later(version, *times, self._now_ns())

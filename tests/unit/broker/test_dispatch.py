@@ -146,6 +146,18 @@ def test_a_failure_that_nobody_wants_to_hear_of_closes_the_connection(
     assert not caplog.records
 
 
+async def test_who_wants_no_answer_hears_of_a_late_failure_by_the_end_of_the_connection_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def heartbeat(request: HeartbeatRequest, context: Any) -> HeartbeatResponse:
+        raise NoAnswer("acks=0")
+
+    frame = request_frame(ApiKey.HEARTBEAT, 4, HeartbeatRequest())
+    with pytest.raises(NoAnswer):
+        await dispatcher(heartbeat).handle(frame, PEER)
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     ("key", "version"), [(999, 0), (-1, 0), (12, 0), (12, 5), (12, -1), (0, 9), (12, 32767)]
 )
