@@ -533,7 +533,10 @@ class PartitionLog:
     def close(self, now: Instant) -> None:
         """Clean shutdown: indexes complete, producer snapshot at the end, everything synced. Raises KafkaStorageError."""
         self._check_usable()
-        self.materialize()
+        if not self.is_on_disk:  # nothing was written: the next start begins it again
+            self.is_closed = True
+            self.abandon()
+            return
         try:
             self._unflushed.sealed(self._state.segments.active.seal())
             self._snapshots.write(self._state.log_end_offset, self.producers.snapshot())
