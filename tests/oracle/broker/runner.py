@@ -73,6 +73,9 @@ def prepare(bootstrap: str) -> frozenset[int]:
     )
     for kind, key in ((0, "group"), (1, "transaction"), (2, "g:AAAAAAAAAAAAAAAAAAAAAg:0")):
         session.quietly("FindCoordinator", 6, key_type=kind, coordinator_keys=[key])
+    session.quietly(  # takes producer id 0, which many answers have for none
+        "InitProducerId", 4, transactional_id=None, transaction_timeout_ms=1000, producer_id=-1, producer_epoch=-1
+    )  # fmt: skip
     session.close()
     return frozenset(entry.api_key for entry in answer.api_keys)
 
