@@ -13,13 +13,19 @@ from millstream.protocol.schema import Field, MessageSchema, Struct
 def emit_class(lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct) -> None:
     name = names.class_of(struct, message)
     frozen = struct is not message.root and names.is_frozen(struct)
-    lines.add(f"@dataclass({'frozen=True, ' if frozen else ''}slots=True)")
+    # dataclass() compiles every method it adds, seven eighths of what it costs to make a class: messages bring their own.
+    options = (
+        "frozen=True, slots=True" if frozen else "slots=True, init=False, repr=False, eq=False"
+    )
+    lines.add(f"@dataclass({options})")
     with lines.block(f"class {name}:"):
-        # A docstring spares dataclass() a look at the signature, a third of what it costs to make a class.
+        # A docstring spares dataclass() a look at the signature.
         lines.add(f'"""{_docstring(names, message, struct)}"""', "")
         for field in struct.fields:
             _declare(lines, field, names, message, struct)
         lines.add(f"unknown_tagged_fields: tuple[{names.use('TaggedField')}, ...] = ()")
+        if not frozen:
+            _value_methods(lines, names, message, struct)
         if struct is message.root:
             _methods(lines, names, message)
     lines.add("", "")
@@ -56,6 +62,30 @@ def _declare(
         )
     else:
         lines.add(f"{opening}{default}{remark}")
+
+
+def _value_methods(
+    lines: Lines, names: ModuleNames, message: MessageSchema, struct: Struct
+) -> None:
+    parameters, assignments = ["self"], []
+    for field in struct.fields:
+        class_name = names.class_of(field.struct, message) if field.struct is not None else ""
+        default, name = names.default(field, message), field.attribute
+        if default in ("[]", f"{class_name}()"):
+            unset = names.use("UNSET")
+            parameters.append(f"{name}: {annotation(field, class_name)} = {unset}")
+            assignments.append(f"self.{name} = {default} if {name} is {unset} else {name}")
+        else:
+            parameters.append(f"{name}: {annotation(field, class_name)} = {default}")
+            assignments.append(f"self.{name} = {name}")
+    parameters.append("unknown_tagged_fields: tuple[TaggedField, ...] = ()")
+    assignments.append("self.unknown_tagged_fields = unknown_tagged_fields")
+    lines.add("")
+    lines.add_list("def __init__(", parameters, ") -> None:")
+    with lines.block(""):
+        lines.add(*assignments)
+    lines.add("")
+    lines.add(f"__eq__ = {names.use('equal_messages')}", f"__repr__ = {names.use('show_message')}")
 
 
 def _remark(field: Field, struct: Struct) -> str:

@@ -36,10 +36,11 @@ def handle(request: DescribeProducersRequest, context: RequestContext) -> Descri
 def _describe(topic: str, number: int, context: RequestContext) -> PartitionResponse:
     try:
         check_topic_name(topic)
-        if context.node.metadata.image.topic(topic) is None:
-            raise UnknownTopicOrPartition
-    except (InvalidTopic, UnknownTopicOrPartition) as error:
+    except InvalidTopic as error:
         return PartitionResponse(number, error.code, str(error))
+    if context.node.metadata.image.topic(topic) is None:
+        unknown = UnknownTopicOrPartition()
+        return PartitionResponse(number, unknown.code, str(unknown))
     try:
         partition = context.node.partitions.get(topic, number)
         partition.check_leader()

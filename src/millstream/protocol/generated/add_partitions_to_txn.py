@@ -11,6 +11,7 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -47,7 +48,7 @@ _INT64_INT16_INT32: Final = Struct(">qhi")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AddPartitionsToTxnTopic:
     """In `AddPartitionsToTxnRequest.v3_and_below_topics` and elsewhere, versions 0-5."""
 
@@ -55,8 +56,21 @@ class AddPartitionsToTxnTopic:
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AddPartitionsToTxnTransaction:
     """In `AddPartitionsToTxnRequest.transactions`, versions 4-5."""
 
@@ -67,8 +81,27 @@ class AddPartitionsToTxnTransaction:
     topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        verify_only: bool = False,
+        topics: list[AddPartitionsToTxnTopic] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.verify_only = verify_only
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AddPartitionsToTxnRequest:
     """Request of API 24, versions 0-5."""
 
@@ -78,6 +111,25 @@ class AddPartitionsToTxnRequest:
     v3_and_below_producer_epoch: int = 0  # 0-3
     v3_and_below_topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)  # 0-3
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        transactions: list[AddPartitionsToTxnTransaction] = UNSET,
+        v3_and_below_transactional_id: str = "",
+        v3_and_below_producer_id: int = 0,
+        v3_and_below_producer_epoch: int = 0,
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.transactions = [] if transactions is UNSET else transactions
+        self.v3_and_below_transactional_id = v3_and_below_transactional_id
+        self.v3_and_below_producer_id = v3_and_below_producer_id
+        self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
+        self.v3_and_below_topics = [] if v3_and_below_topics is UNSET else v3_and_below_topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 24
     LOWEST_VERSION: ClassVar[int] = 0
@@ -229,7 +281,7 @@ class AddPartitionsToTxnRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AddPartitionsToTxnPartitionResult:
     """In `AddPartitionsToTxnTopicResult.results_by_partition`, versions 0-5."""
 
@@ -237,8 +289,21 @@ class AddPartitionsToTxnPartitionResult:
     partition_error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        partition_error_code: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.partition_error_code = partition_error_code
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AddPartitionsToTxnTopicResult:
     """In `AddPartitionsToTxnResponse.results_by_topic_v3_and_below` and elsewhere, versions 0-5."""
 
@@ -246,8 +311,21 @@ class AddPartitionsToTxnTopicResult:
     results_by_partition: list[AddPartitionsToTxnPartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        results_by_partition: list[AddPartitionsToTxnPartitionResult] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.results_by_partition = [] if results_by_partition is UNSET else results_by_partition
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AddPartitionsToTxnResult:
     """In `AddPartitionsToTxnResponse.results_by_transaction`, versions 4-5."""
 
@@ -255,8 +333,21 @@ class AddPartitionsToTxnResult:
     topic_results: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        transactional_id: str = "",
+        topic_results: list[AddPartitionsToTxnTopicResult] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.topic_results = [] if topic_results is UNSET else topic_results
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AddPartitionsToTxnResponse:
     """Response of API 24, versions 0-5."""
 
@@ -267,6 +358,23 @@ class AddPartitionsToTxnResponse:
         default_factory=list
     )  # 0-3
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        results_by_transaction: list[AddPartitionsToTxnResult] = UNSET,
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.results_by_transaction = [] if results_by_transaction is UNSET else results_by_transaction
+        self.results_by_topic_v3_and_below = [] if results_by_topic_v3_and_below is UNSET else results_by_topic_v3_and_below
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 24
     LOWEST_VERSION: ClassVar[int] = 0

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import READ_FAILURES, count_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES, uuid_refused, write_uvarint
@@ -29,15 +30,24 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsRequestPartitionData:
     """In `AssignReplicasToDirsRequestTopicData.partitions`, version 0."""
 
     partition_index: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self, partition_index: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.partition_index = partition_index
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsRequestTopicData:
     """In `AssignReplicasToDirsRequestDirectoryData.topics`, version 0."""
 
@@ -45,8 +55,21 @@ class AssignReplicasToDirsRequestTopicData:
     partitions: list[AssignReplicasToDirsRequestPartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[AssignReplicasToDirsRequestPartitionData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsRequestDirectoryData:
     """In `AssignReplicasToDirsRequest.directories`, version 0."""
 
@@ -54,8 +77,21 @@ class AssignReplicasToDirsRequestDirectoryData:
     topics: list[AssignReplicasToDirsRequestTopicData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        id: Uuid = ZERO_UUID,
+        topics: list[AssignReplicasToDirsRequestTopicData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.id = id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsRequest:
     """Request of API 73, version 0."""
 
@@ -63,6 +99,21 @@ class AssignReplicasToDirsRequest:
     broker_epoch: int = -1
     directories: list[AssignReplicasToDirsRequestDirectoryData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        directories: list[AssignReplicasToDirsRequestDirectoryData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.directories = [] if directories is UNSET else directories
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 73
     LOWEST_VERSION: ClassVar[int] = 0
@@ -118,7 +169,7 @@ class AssignReplicasToDirsRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsResponsePartitionData:
     """In `AssignReplicasToDirsResponseTopicData.partitions`, version 0."""
 
@@ -126,8 +177,21 @@ class AssignReplicasToDirsResponsePartitionData:
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsResponseTopicData:
     """In `AssignReplicasToDirsResponseDirectoryData.topics`, version 0."""
 
@@ -135,8 +199,21 @@ class AssignReplicasToDirsResponseTopicData:
     partitions: list[AssignReplicasToDirsResponsePartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[AssignReplicasToDirsResponsePartitionData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsResponseDirectoryData:
     """In `AssignReplicasToDirsResponse.directories`, version 0."""
 
@@ -144,8 +221,21 @@ class AssignReplicasToDirsResponseDirectoryData:
     topics: list[AssignReplicasToDirsResponseTopicData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        id: Uuid = ZERO_UUID,
+        topics: list[AssignReplicasToDirsResponseTopicData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.id = id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AssignReplicasToDirsResponse:
     """Response of API 73, version 0."""
 
@@ -153,6 +243,21 @@ class AssignReplicasToDirsResponse:
     error_code: int = 0
     directories: list[AssignReplicasToDirsResponseDirectoryData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        directories: list[AssignReplicasToDirsResponseDirectoryData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.directories = [] if directories is UNSET else directories
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 73
     LOWEST_VERSION: ClassVar[int] = 0

@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     READ_FAILURES,
     past_end,
@@ -37,7 +38,7 @@ _INT32_INT16_3BOOL_ZERO: Final = Struct(">ih???x")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class BrokerHeartbeatRequest:
     """Request of API 63, versions 0-2."""
 
@@ -49,6 +50,29 @@ class BrokerHeartbeatRequest:
     offline_log_dirs: list[Uuid] = field(default_factory=list)  # 1+, tag 0
     cordoned_log_dirs: list[Uuid] | None = None  # 2, tag 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        current_metadata_offset: int = 0,
+        want_fence: bool = False,
+        want_shut_down: bool = False,
+        offline_log_dirs: list[Uuid] = UNSET,
+        cordoned_log_dirs: list[Uuid] | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.current_metadata_offset = current_metadata_offset
+        self.want_fence = want_fence
+        self.want_shut_down = want_shut_down
+        self.offline_log_dirs = [] if offline_log_dirs is UNSET else offline_log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 63
     LOWEST_VERSION: ClassVar[int] = 0
@@ -113,7 +137,7 @@ class BrokerHeartbeatRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class BrokerHeartbeatResponse:
     """Response of API 63, versions 0-2."""
 
@@ -123,6 +147,25 @@ class BrokerHeartbeatResponse:
     is_fenced: bool = True
     should_shut_down: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        is_caught_up: bool = False,
+        is_fenced: bool = True,
+        should_shut_down: bool = False,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.is_caught_up = is_caught_up
+        self.is_fenced = is_fenced
+        self.should_shut_down = should_shut_down
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 63
     LOWEST_VERSION: ClassVar[int] = 0

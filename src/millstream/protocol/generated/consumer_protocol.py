@@ -11,6 +11,7 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -35,7 +36,7 @@ _INT32_INT16: Final = Struct(">ih")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerProtocolAssignmentTopicPartition:
     """In `ConsumerProtocolAssignment.assigned_partitions`, versions 0-3."""
 
@@ -43,8 +44,21 @@ class ConsumerProtocolAssignmentTopicPartition:
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerProtocolAssignment:
     """Consumer, versions 0-3."""
 
@@ -53,6 +67,19 @@ class ConsumerProtocolAssignment:
     )
     user_data: bytes | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        assigned_partitions: list[ConsumerProtocolAssignmentTopicPartition] = UNSET,
+        user_data: bytes | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+        self.user_data = user_data
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 3
@@ -106,7 +133,7 @@ class ConsumerProtocolAssignment:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerProtocolSubscriptionTopicPartition:
     """In `ConsumerProtocolSubscription.owned_partitions`, versions 1-3."""
 
@@ -114,8 +141,21 @@ class ConsumerProtocolSubscriptionTopicPartition:
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerProtocolSubscription:
     """Consumer, versions 0-3."""
 
@@ -127,6 +167,25 @@ class ConsumerProtocolSubscription:
     generation_id: int = -1  # 2+
     rack_id: str | None = None  # 3
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        topics: list[str] = UNSET,
+        user_data: bytes | None = None,
+        owned_partitions: list[ConsumerProtocolSubscriptionTopicPartition] = UNSET,
+        generation_id: int = -1,
+        rack_id: str | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topics = [] if topics is UNSET else topics
+        self.user_data = user_data
+        self.owned_partitions = [] if owned_partitions is UNSET else owned_partitions
+        self.generation_id = generation_id
+        self.rack_id = rack_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 3

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -53,12 +54,19 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ControlRecordTypeSchema:
     """Control, version 0."""
 
     type: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(self, type: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
+        self.type = type
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -93,12 +101,21 @@ class ControlRecordTypeSchema:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class EndTxnMarker:
     """Control, version 0."""
 
     coordinator_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, coordinator_epoch: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.coordinator_epoch = coordinator_epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -133,13 +150,26 @@ class EndTxnMarker:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class KRaftVersionRecord:
     """Control, version 0."""
 
     version: int = 0
     kraft_version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        version: int = 0,
+        kraft_version: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.version = version
+        self.kraft_version = kraft_version
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -178,7 +208,7 @@ class KRaftVersionRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class LeaderChangeMessageVoter:
     """In `LeaderChangeMessage.voters` and elsewhere, versions 0-1."""
 
@@ -186,8 +216,21 @@ class LeaderChangeMessageVoter:
     voter_directory_id: Uuid = ZERO_UUID  # 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: Uuid = ZERO_UUID,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class LeaderChangeMessage:
     """Control, versions 0-1."""
 
@@ -196,6 +239,23 @@ class LeaderChangeMessage:
     voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
     granting_voters: list[LeaderChangeMessageVoter] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        version: int = 0,
+        leader_id: int = 0,
+        voters: list[LeaderChangeMessageVoter] = UNSET,
+        granting_voters: list[LeaderChangeMessageVoter] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.version = version
+        self.leader_id = leader_id
+        self.voters = [] if voters is UNSET else voters
+        self.granting_voters = [] if granting_voters is UNSET else granting_voters
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 1
@@ -265,12 +325,21 @@ class LeaderChangeMessage:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class SnapshotFooterRecord:
     """Control, version 0."""
 
     version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, version: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.version = version
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -309,13 +378,26 @@ class SnapshotFooterRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class SnapshotHeaderRecord:
     """Control, version 0."""
 
     version: int = 0
     last_contained_log_timestamp: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        version: int = 0,
+        last_contained_log_timestamp: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.version = version
+        self.last_contained_log_timestamp = last_contained_log_timestamp
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -358,7 +440,7 @@ class SnapshotHeaderRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class Endpoint:
     """In `VotersRecordVoter.endpoints`, version 0."""
 
@@ -366,6 +448,21 @@ class Endpoint:
     host: str = ""
     port: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +477,7 @@ class KRaftVersionFeature:
 _NO_KRAFT_VERSION_FEATURE: Final = KRaftVersionFeature()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class VotersRecordVoter:
     """In `VotersRecord.voters`, version 0."""
 
@@ -390,14 +487,44 @@ class VotersRecordVoter:
     kraft_version_feature: KRaftVersionFeature = _NO_KRAFT_VERSION_FEATURE
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: Uuid = ZERO_UUID,
+        endpoints: list[Endpoint] = UNSET,
+        kraft_version_feature: KRaftVersionFeature = _NO_KRAFT_VERSION_FEATURE,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.endpoints = [] if endpoints is UNSET else endpoints
+        self.kraft_version_feature = kraft_version_feature
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class VotersRecord:
     """Control, version 0."""
 
     version: int = 0
     voters: list[VotersRecordVoter] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        version: int = 0,
+        voters: list[VotersRecordVoter] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.version = version
+        self.voters = [] if voters is UNSET else voters
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0

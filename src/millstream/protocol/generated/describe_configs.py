@@ -11,6 +11,7 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -55,7 +56,7 @@ _S2INT32: Final = Struct(">ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DescribeConfigsResource:
     """In `DescribeConfigsRequest.resources`, versions 1-4."""
 
@@ -64,8 +65,23 @@ class DescribeConfigsResource:
     configuration_keys: list[str] | None = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configuration_keys: list[str] | None = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configuration_keys = [] if configuration_keys is UNSET else configuration_keys
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DescribeConfigsRequest:
     """Request of API 32, versions 1-4."""
 
@@ -73,6 +89,21 @@ class DescribeConfigsRequest:
     include_synonyms: bool = False
     include_documentation: bool = False  # 3+
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        resources: list[DescribeConfigsResource] = UNSET,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.resources = [] if resources is UNSET else resources
+        self.include_synonyms = include_synonyms
+        self.include_documentation = include_documentation
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 32
     LOWEST_VERSION: ClassVar[int] = 1
@@ -162,7 +193,7 @@ class DescribeConfigsRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DescribeConfigsSynonym:
     """In `DescribeConfigsResourceResult.synonyms`, versions 1-4."""
 
@@ -171,8 +202,23 @@ class DescribeConfigsSynonym:
     source: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        source: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.source = source
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DescribeConfigsResourceResult:
     """In `DescribeConfigsResult.configs`, versions 1-4."""
 
@@ -186,8 +232,33 @@ class DescribeConfigsResourceResult:
     documentation: str | None = ""  # 3+
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        read_only: bool = False,
+        config_source: int = -1,
+        is_sensitive: bool = False,
+        synonyms: list[DescribeConfigsSynonym] = UNSET,
+        config_type: int = 0,
+        documentation: str | None = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
+        self.synonyms = [] if synonyms is UNSET else synonyms
+        self.config_type = config_type
+        self.documentation = documentation
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DescribeConfigsResult:
     """In `DescribeConfigsResponse.results`, versions 1-4."""
 
@@ -198,14 +269,46 @@ class DescribeConfigsResult:
     configs: list[DescribeConfigsResourceResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[DescribeConfigsResourceResult] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is UNSET else configs
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DescribeConfigsResponse:
     """Response of API 32, versions 1-4."""
 
     throttle_time_ms: int = 0
     results: list[DescribeConfigsResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[DescribeConfigsResult] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is UNSET else results
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 32
     LOWEST_VERSION: ClassVar[int] = 1

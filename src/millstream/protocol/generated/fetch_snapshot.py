@@ -13,6 +13,7 @@ from typing import ClassVar, Final, Self
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.buffers import Records, append_records
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     Buffer,
     LENIENT,
@@ -77,7 +78,7 @@ class SnapshotId:
 _NO_SNAPSHOT_ID: Final = SnapshotId()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FetchSnapshotRequestPartitionSnapshot:
     """In `FetchSnapshotRequestTopicSnapshot.partitions`, versions 0-1."""
 
@@ -88,8 +89,27 @@ class FetchSnapshotRequestPartitionSnapshot:
     replica_directory_id: Uuid = ZERO_UUID  # 1, tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition: int = 0,
+        current_leader_epoch: int = 0,
+        snapshot_id: SnapshotId = _NO_SNAPSHOT_ID,
+        position: int = 0,
+        replica_directory_id: Uuid = ZERO_UUID,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.snapshot_id = snapshot_id
+        self.position = position
+        self.replica_directory_id = replica_directory_id
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FetchSnapshotRequestTopicSnapshot:
     """In `FetchSnapshotRequest.topics`, versions 0-1."""
 
@@ -97,8 +117,21 @@ class FetchSnapshotRequestTopicSnapshot:
     partitions: list[FetchSnapshotRequestPartitionSnapshot] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[FetchSnapshotRequestPartitionSnapshot] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FetchSnapshotRequest:
     """Request of API 59, versions 0-1."""
 
@@ -107,6 +140,23 @@ class FetchSnapshotRequest:
     max_bytes: int = 2147483647
     topics: list[FetchSnapshotRequestTopicSnapshot] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        replica_id: int = -1,
+        max_bytes: int = 2147483647,
+        topics: list[FetchSnapshotRequestTopicSnapshot] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.replica_id = replica_id
+        self.max_bytes = max_bytes
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 59
     LOWEST_VERSION: ClassVar[int] = 0
@@ -175,7 +225,7 @@ class LeaderIdAndEpoch:
 _NO_LEADER_ID_AND_EPOCH: Final = LeaderIdAndEpoch()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FetchSnapshotResponsePartitionSnapshot:
     """In `FetchSnapshotResponseTopicSnapshot.partitions`, versions 0-1."""
 
@@ -188,8 +238,31 @@ class FetchSnapshotResponsePartitionSnapshot:
     unaligned_records: Records | None = None
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        index: int = 0,
+        error_code: int = 0,
+        snapshot_id: SnapshotId = _NO_SNAPSHOT_ID,
+        current_leader: LeaderIdAndEpoch = _NO_LEADER_ID_AND_EPOCH,
+        size: int = 0,
+        position: int = 0,
+        unaligned_records: Records | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.index = index
+        self.error_code = error_code
+        self.snapshot_id = snapshot_id
+        self.current_leader = current_leader
+        self.size = size
+        self.position = position
+        self.unaligned_records = unaligned_records
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FetchSnapshotResponseTopicSnapshot:
     """In `FetchSnapshotResponse.topics`, versions 0-1."""
 
@@ -197,8 +270,21 @@ class FetchSnapshotResponseTopicSnapshot:
     partitions: list[FetchSnapshotResponsePartitionSnapshot] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[FetchSnapshotResponsePartitionSnapshot] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class NodeEndpoint:
     """In `FetchSnapshotResponse.node_endpoints`, version 1."""
 
@@ -207,8 +293,23 @@ class NodeEndpoint:
     port: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FetchSnapshotResponse:
     """Response of API 59, versions 0-1."""
 
@@ -217,6 +318,23 @@ class FetchSnapshotResponse:
     topics: list[FetchSnapshotResponseTopicSnapshot] = field(default_factory=list)
     node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # 1, tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        topics: list[FetchSnapshotResponseTopicSnapshot] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.topics = [] if topics is UNSET else topics
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 59
     LOWEST_VERSION: ClassVar[int] = 0

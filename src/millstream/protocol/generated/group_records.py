@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -80,7 +81,7 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class LegacyOffsetCommitKey:
     """Group key of type 0, version 0."""
 
@@ -88,6 +89,21 @@ class LegacyOffsetCommitKey:
     topic: str = ""
     partition: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group: str = "",
+        topic: str = "",
+        partition: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group = group
+        self.topic = topic
+        self.partition = partition
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -143,7 +159,7 @@ class LegacyOffsetCommitKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class LegacyOffsetCommitValue:
     """Group value of type 0, version 0."""
 
@@ -151,6 +167,21 @@ class LegacyOffsetCommitValue:
     metadata: str = ""
     commit_timestamp: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        offset: int = 0,
+        metadata: str = "",
+        commit_timestamp: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.offset = offset
+        self.metadata = metadata
+        self.commit_timestamp = commit_timestamp
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -196,7 +227,7 @@ class LegacyOffsetCommitValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetCommitKey:
     """Group key of type 1, version 0."""
 
@@ -204,6 +235,21 @@ class OffsetCommitKey:
     topic: str = ""
     partition: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group: str = "",
+        topic: str = "",
+        partition: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group = group
+        self.topic = topic
+        self.partition = partition
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -259,7 +305,7 @@ class OffsetCommitKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetCommitValue:
     """Group value of type 1, versions 0-4."""
 
@@ -270,6 +316,27 @@ class OffsetCommitValue:
     expire_timestamp: int = -1  # 1
     topic_id: Uuid = ZERO_UUID  # 4, tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        offset: int = 0,
+        leader_epoch: int = -1,
+        metadata: str = "",
+        commit_timestamp: int = 0,
+        expire_timestamp: int = -1,
+        topic_id: Uuid = ZERO_UUID,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        self.metadata = metadata
+        self.commit_timestamp = commit_timestamp
+        self.expire_timestamp = expire_timestamp
+        self.topic_id = topic_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -375,12 +442,21 @@ class OffsetCommitValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class GroupMetadataKey:
     """Group key of type 2, version 0."""
 
     group: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group = group
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 0
@@ -423,7 +499,7 @@ class GroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class MemberMetadata:
     """In `GroupMetadataValue.members`, versions 0-4."""
 
@@ -437,8 +513,33 @@ class MemberMetadata:
     assignment: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        rebalance_timeout: int = -1,
+        session_timeout: int = 0,
+        subscription: bytes = b"",
+        assignment: bytes = b"",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout = rebalance_timeout
+        self.session_timeout = session_timeout
+        self.subscription = subscription
+        self.assignment = assignment
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class GroupMetadataValue:
     """Group value of type 2, versions 0-4."""
 
@@ -449,6 +550,27 @@ class GroupMetadataValue:
     current_state_timestamp: int = -1  # 2+
     members: list[MemberMetadata] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        protocol_type: str = "",
+        generation: int = 0,
+        protocol: str | None = "",
+        leader: str | None = "",
+        current_state_timestamp: int = -1,
+        members: list[MemberMetadata] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.protocol_type = protocol_type
+        self.generation = generation
+        self.protocol = protocol
+        self.leader = leader
+        self.current_state_timestamp = current_state_timestamp
+        self.members = [] if members is UNSET else members
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 0
@@ -607,12 +729,21 @@ class GroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupMetadataKey:
     """Group key of type 3, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0
@@ -655,13 +786,26 @@ class ConsumerGroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupMetadataValue:
     """Group value of type 3, version 0."""
 
     epoch: int = 0
     metadata_hash: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0
@@ -702,12 +846,21 @@ class ConsumerGroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupPartitionMetadataKey:
     """Group key of type 4, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 4
     LOWEST_VERSION: ClassVar[int] = 0
@@ -750,7 +903,7 @@ class ConsumerGroupPartitionMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PartitionMetadata:
     """In `TopicMetadata.partition_metadata`, version 0."""
 
@@ -758,8 +911,21 @@ class PartitionMetadata:
     racks: list[str] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition: int = 0,
+        racks: list[str] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition = partition
+        self.racks = [] if racks is UNSET else racks
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TopicMetadata:
     """In `ConsumerGroupPartitionMetadataValue.topics`, version 0."""
 
@@ -769,13 +935,41 @@ class TopicMetadata:
     partition_metadata: list[PartitionMetadata] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        topic_name: str = "",
+        num_partitions: int = 0,
+        partition_metadata: list[PartitionMetadata] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.num_partitions = num_partitions
+        self.partition_metadata = [] if partition_metadata is UNSET else partition_metadata
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupPartitionMetadataValue:
     """Group value of type 4, version 0."""
 
     topics: list[TopicMetadata] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        topics: list[TopicMetadata] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 4
     LOWEST_VERSION: ClassVar[int] = 0
@@ -829,13 +1023,26 @@ class ConsumerGroupPartitionMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupMemberMetadataKey:
     """Group key of type 5, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 5
     LOWEST_VERSION: ClassVar[int] = 0
@@ -888,7 +1095,7 @@ class ConsumerGroupMemberMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ClassicProtocol:
     """In `ClassicMemberMetadata.supported_protocols`, version 0."""
 
@@ -896,8 +1103,21 @@ class ClassicProtocol:
     metadata: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        metadata: bytes = b"",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.metadata = metadata
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ClassicMemberMetadata:
     """In `ConsumerGroupMemberMetadataValue.classic_member_metadata`, version 0."""
 
@@ -905,8 +1125,21 @@ class ClassicMemberMetadata:
     supported_protocols: list[ClassicProtocol] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        session_timeout_ms: int = 0,
+        supported_protocols: list[ClassicProtocol] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.session_timeout_ms = session_timeout_ms
+        self.supported_protocols = [] if supported_protocols is UNSET else supported_protocols
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupMemberMetadataValue:
     """Group value of type 5, version 0."""
 
@@ -922,6 +1155,33 @@ class ConsumerGroupMemberMetadataValue:
         default_factory=ClassicMemberMetadata
     )  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        instance_id: str | None = "",
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = UNSET,
+        subscribed_topic_regex: str | None = "",
+        rebalance_timeout_ms: int = -1,
+        server_assignor: str | None = "",
+        classic_member_metadata: ClassicMemberMetadata | None = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.server_assignor = server_assignor
+        self.classic_member_metadata = ClassicMemberMetadata() if classic_member_metadata is UNSET else classic_member_metadata
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 5
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1073,12 +1333,21 @@ class ConsumerGroupMemberMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupTargetAssignmentMetadataKey:
     """Group key of type 6, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 6
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1121,13 +1390,26 @@ class ConsumerGroupTargetAssignmentMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupTargetAssignmentMetadataValue:
     """Group value of type 6, version 0."""
 
     assignment_epoch: int = 0
     assignment_timestamp: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        assignment_epoch: int = 0,
+        assignment_timestamp: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp = assignment_timestamp
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 6
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1168,13 +1450,26 @@ class ConsumerGroupTargetAssignmentMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupTargetAssignmentMemberKey:
     """Group key of type 7, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 7
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1227,7 +1522,7 @@ class ConsumerGroupTargetAssignmentMemberKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TopicPartition:
     """In `ConsumerGroupTargetAssignmentMemberValue.topic_partitions`, version 0."""
 
@@ -1235,13 +1530,37 @@ class TopicPartition:
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupTargetAssignmentMemberValue:
     """Group value of type 7, version 0."""
 
     topic_partitions: list[TopicPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        topic_partitions: list[TopicPartition] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 7
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1295,13 +1614,26 @@ class ConsumerGroupTargetAssignmentMemberValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupCurrentMemberAssignmentKey:
     """Group key of type 8, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1354,7 +1686,7 @@ class ConsumerGroupCurrentMemberAssignmentKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
     """In `ConsumerGroupCurrentMemberAssignmentValue.assigned_partitions` and elsewhere, version 0."""
 
@@ -1363,8 +1695,23 @@ class ConsumerGroupCurrentMemberAssignmentValueTopicPartitions:
     assignment_epochs: list[int] | None = field(default_factory=list)  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[int] = UNSET,
+        assignment_epochs: list[int] | None = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupCurrentMemberAssignmentValue:
     """Group value of type 8, version 0."""
 
@@ -1378,6 +1725,25 @@ class ConsumerGroupCurrentMemberAssignmentValue:
         default_factory=list
     )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        assigned_partitions: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = UNSET,
+        partitions_pending_revocation: list[ConsumerGroupCurrentMemberAssignmentValueTopicPartitions] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+        self.partitions_pending_revocation = [] if partitions_pending_revocation is UNSET else partitions_pending_revocation
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1455,13 +1821,26 @@ class ConsumerGroupCurrentMemberAssignmentValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupMemberMetadataKey:
     """Group key of type 10, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1514,7 +1893,7 @@ class ShareGroupMemberMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupMemberMetadataValue:
     """Group value of type 10, version 0."""
 
@@ -1523,6 +1902,23 @@ class ShareGroupMemberMetadataValue:
     client_host: str = ""
     subscribed_topic_names: list[str] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1617,12 +2013,21 @@ class ShareGroupMemberMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupMetadataKey:
     """Group key of type 11, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1665,13 +2070,26 @@ class ShareGroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupMetadataValue:
     """Group value of type 11, version 0."""
 
     epoch: int = 0
     metadata_hash: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1711,12 +2129,21 @@ class ShareGroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupTargetAssignmentMetadataKey:
     """Group key of type 12, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1759,13 +2186,26 @@ class ShareGroupTargetAssignmentMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupTargetAssignmentMetadataValue:
     """Group value of type 12, version 0."""
 
     assignment_epoch: int = 0
     assignment_timestamp: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        assignment_epoch: int = 0,
+        assignment_timestamp: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp = assignment_timestamp
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1806,13 +2246,26 @@ class ShareGroupTargetAssignmentMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupTargetAssignmentMemberKey:
     """Group key of type 13, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 13
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1865,12 +2318,23 @@ class ShareGroupTargetAssignmentMemberKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupTargetAssignmentMemberValue:
     """Group value of type 13, version 0."""
 
     topic_partitions: list[TopicPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        topic_partitions: list[TopicPartition] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 13
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1924,13 +2388,26 @@ class ShareGroupTargetAssignmentMemberValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupCurrentMemberAssignmentKey:
     """Group key of type 14, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1983,7 +2460,7 @@ class ShareGroupCurrentMemberAssignmentKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
     """In `ShareGroupCurrentMemberAssignmentValue.assigned_partitions`, version 0."""
 
@@ -1991,8 +2468,21 @@ class ShareGroupCurrentMemberAssignmentValueTopicPartitions:
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupCurrentMemberAssignmentValue:
     """Group value of type 14, version 0."""
 
@@ -2003,6 +2493,23 @@ class ShareGroupCurrentMemberAssignmentValue:
         default_factory=list
     )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        assigned_partitions: list[ShareGroupCurrentMemberAssignmentValueTopicPartitions] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2065,12 +2572,21 @@ class ShareGroupCurrentMemberAssignmentValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupStatePartitionMetadataKey:
     """Group key of type 15, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2113,7 +2629,7 @@ class ShareGroupStatePartitionMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TopicPartitionsInfo:
     """In `ShareGroupStatePartitionMetadataValue.initializing_topics` and elsewhere, version 0."""
 
@@ -2122,8 +2638,23 @@ class TopicPartitionsInfo:
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupStatePartitionMetadataValueTopicInfo:
     """In `ShareGroupStatePartitionMetadataValue.deleting_topics`, version 0."""
 
@@ -2131,8 +2662,21 @@ class ShareGroupStatePartitionMetadataValueTopicInfo:
     topic_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        topic_name: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareGroupStatePartitionMetadataValue:
     """Group value of type 15, version 0."""
 
@@ -2142,6 +2686,21 @@ class ShareGroupStatePartitionMetadataValue:
         default_factory=list
     )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        initializing_topics: list[TopicPartitionsInfo] = UNSET,
+        initialized_topics: list[TopicPartitionsInfo] = UNSET,
+        deleting_topics: list[ShareGroupStatePartitionMetadataValueTopicInfo] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.initializing_topics = [] if initializing_topics is UNSET else initializing_topics
+        self.initialized_topics = [] if initialized_topics is UNSET else initialized_topics
+        self.deleting_topics = [] if deleting_topics is UNSET else deleting_topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2225,13 +2784,26 @@ class ShareGroupStatePartitionMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupRegularExpressionKey:
     """Group key of type 16, version 0."""
 
     group_id: str = ""
     regular_expression: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        regular_expression: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.regular_expression = regular_expression
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 16
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2284,7 +2856,7 @@ class ConsumerGroupRegularExpressionKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConsumerGroupRegularExpressionValue:
     """Group value of type 16, version 0."""
 
@@ -2292,6 +2864,21 @@ class ConsumerGroupRegularExpressionValue:
     version: int = 0
     timestamp: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        topics: list[str] = UNSET,
+        version: int = 0,
+        timestamp: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topics = [] if topics is UNSET else topics
+        self.version = version
+        self.timestamp = timestamp
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 16
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2344,12 +2931,21 @@ class ConsumerGroupRegularExpressionValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupMetadataKey:
     """Group key of type 17, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2392,7 +2988,7 @@ class StreamsGroupMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class LastAssignmentConfig:
     """In `StreamsGroupMetadataValue.last_assignment_configs`, version 0."""
 
@@ -2400,8 +2996,18 @@ class LastAssignmentConfig:
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupMetadataValue:
     """Group value of type 17, version 0."""
 
@@ -2412,6 +3018,23 @@ class StreamsGroupMetadataValue:
         default_factory=list
     )  # tag 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        metadata_hash: int = 0,
+        validated_topology_epoch: int = -1,
+        last_assignment_configs: list[LastAssignmentConfig] | None = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        self.validated_topology_epoch = validated_topology_epoch
+        self.last_assignment_configs = [] if last_assignment_configs is UNSET else last_assignment_configs
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2457,13 +3080,26 @@ class StreamsGroupMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupMemberMetadataKey:
     """Group key of type 19, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2528,7 +3164,7 @@ class Endpoint:
 _NO_ENDPOINT: Final = Endpoint()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class KeyValue:
     """In `StreamsGroupMemberMetadataValue.client_tags`, version 0."""
 
@@ -2536,8 +3172,18 @@ class KeyValue:
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupMemberMetadataValue:
     """Group value of type 19, version 0."""
 
@@ -2551,6 +3197,33 @@ class StreamsGroupMemberMetadataValue:
     user_endpoint: Endpoint | None = None
     client_tags: list[KeyValue] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        instance_id: str | None = "",
+        rack_id: str | None = "",
+        client_id: str = "",
+        client_host: str = "",
+        rebalance_timeout_ms: int = -1,
+        topology_epoch: int = 0,
+        process_id: str = "",
+        user_endpoint: Endpoint | None = None,
+        client_tags: list[KeyValue] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topology_epoch = topology_epoch
+        self.process_id = process_id
+        self.user_endpoint = user_endpoint
+        self.client_tags = [] if client_tags is UNSET else client_tags
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2693,12 +3366,21 @@ class StreamsGroupMemberMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTargetAssignmentMetadataKey:
     """Group key of type 20, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2741,13 +3423,26 @@ class StreamsGroupTargetAssignmentMetadataKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTargetAssignmentMetadataValue:
     """Group value of type 20, version 0."""
 
     assignment_epoch: int = 0
     assignment_timestamp: int = 0  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        assignment_epoch: int = 0,
+        assignment_timestamp: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp = assignment_timestamp
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2788,13 +3483,26 @@ class StreamsGroupTargetAssignmentMetadataValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTargetAssignmentMemberKey:
     """Group key of type 21, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2847,7 +3555,7 @@ class StreamsGroupTargetAssignmentMemberKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTargetAssignmentMemberValueTaskIds:
     """In `StreamsGroupTargetAssignmentMemberValue.active_tasks` and elsewhere, version 0."""
 
@@ -2855,8 +3563,21 @@ class StreamsGroupTargetAssignmentMemberValueTaskIds:
     partitions: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTargetAssignmentMemberValue:
     """Group value of type 21, version 0."""
 
@@ -2866,6 +3587,21 @@ class StreamsGroupTargetAssignmentMemberValue:
     )
     warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        active_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = UNSET,
+        standby_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = UNSET,
+        warmup_tasks: list[StreamsGroupTargetAssignmentMemberValueTaskIds] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0
@@ -2949,13 +3685,26 @@ class StreamsGroupTargetAssignmentMemberValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupCurrentMemberAssignmentKey:
     """Group key of type 22, version 0."""
 
     group_id: str = ""
     member_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        member_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3008,7 +3757,7 @@ class StreamsGroupCurrentMemberAssignmentKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupCurrentMemberAssignmentValueTaskIds:
     """In `StreamsGroupCurrentMemberAssignmentValue.active_tasks` and elsewhere, version 0."""
 
@@ -3017,8 +3766,23 @@ class StreamsGroupCurrentMemberAssignmentValueTaskIds:
     assignment_epochs: list[int] | None = field(default_factory=list)  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = UNSET,
+        assignment_epochs: list[int] | None = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupCurrentMemberAssignmentValue:
     """Group value of type 22, version 0."""
 
@@ -3044,6 +3808,33 @@ class StreamsGroupCurrentMemberAssignmentValue:
         default_factory=list
     )
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        active_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = UNSET,
+        standby_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = UNSET,
+        warmup_tasks: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = UNSET,
+        active_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = UNSET,
+        standby_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = UNSET,
+        warmup_tasks_pending_revocation: list[StreamsGroupCurrentMemberAssignmentValueTaskIds] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.active_tasks_pending_revocation = [] if active_tasks_pending_revocation is UNSET else active_tasks_pending_revocation
+        self.standby_tasks_pending_revocation = [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
+        self.warmup_tasks_pending_revocation = [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3181,12 +3972,21 @@ class StreamsGroupCurrentMemberAssignmentValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTopologyKey:
     """Group key of type 23, version 0."""
 
     group_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, group_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.group_id = group_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 0
@@ -3229,7 +4029,7 @@ class StreamsGroupTopologyKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TopicConfig:
     """In `StreamsGroupTopologyValueTopicInfo.topic_configs`, version 0."""
 
@@ -3237,8 +4037,18 @@ class TopicConfig:
     value: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self, key: str = "", value: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTopologyValueTopicInfo:
     """In `Subtopology.state_changelog_topics` and elsewhere, version 0."""
 
@@ -3248,8 +4058,25 @@ class StreamsGroupTopologyValueTopicInfo:
     topic_configs: list[TopicConfig] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: int = 0,
+        replication_factor: int = 0,
+        topic_configs: list[TopicConfig] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = [] if topic_configs is UNSET else topic_configs
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class CopartitionGroup:
     """In `Subtopology.copartition_groups`, version 0."""
 
@@ -3258,8 +4085,23 @@ class CopartitionGroup:
     repartition_source_topics: list[int] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        source_topics: list[int] = UNSET,
+        source_topic_regex: list[int] = UNSET,
+        repartition_source_topics: list[int] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class Subtopology:
     """In `StreamsGroupTopologyValue.subtopologies`, version 0."""
 
@@ -3274,14 +4116,50 @@ class Subtopology:
     copartition_groups: list[CopartitionGroup] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        source_topics: list[str] = UNSET,
+        source_topic_regex: list[str] = UNSET,
+        state_changelog_topics: list[StreamsGroupTopologyValueTopicInfo] = UNSET,
+        repartition_sink_topics: list[str] = UNSET,
+        repartition_source_topics: list[StreamsGroupTopologyValueTopicInfo] = UNSET,
+        copartition_groups: list[CopartitionGroup] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StreamsGroupTopologyValue:
     """Group value of type 23, version 0."""
 
     epoch: int = 0
     subtopologies: list[Subtopology] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        subtopologies: list[Subtopology] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.epoch = epoch
+        self.subtopologies = [] if subtopologies is UNSET else subtopologies
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 0

@@ -11,6 +11,7 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -37,12 +38,21 @@ _INT8_ZERO: Final = Struct(">bx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ListConfigResourcesRequest:
     """Request of API 74, versions 0-1."""
 
     resource_types: list[int] = field(default_factory=list)  # 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, resource_types: list[int] = UNSET, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.resource_types = [] if resource_types is UNSET else resource_types
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 74
     LOWEST_VERSION: ClassVar[int] = 0
@@ -103,7 +113,7 @@ class ListConfigResourcesRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConfigResource:
     """In `ListConfigResourcesResponse.config_resources`, versions 0-1."""
 
@@ -111,8 +121,21 @@ class ConfigResource:
     resource_type: int = 16  # 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        resource_name: str = "",
+        resource_type: int = 16,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.resource_name = resource_name
+        self.resource_type = resource_type
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ListConfigResourcesResponse:
     """Response of API 74, versions 0-1."""
 
@@ -120,6 +143,21 @@ class ListConfigResourcesResponse:
     error_code: int = 0
     config_resources: list[ConfigResource] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        config_resources: list[ConfigResource] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.config_resources = [] if config_resources is UNSET else config_resources
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 74
     LOWEST_VERSION: ClassVar[int] = 0

@@ -11,6 +11,7 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -40,7 +41,7 @@ _INT64_BYTE: Final = Struct(">qB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ListTransactionsRequest:
     """Request of API 66, versions 0-2."""
 
@@ -49,6 +50,23 @@ class ListTransactionsRequest:
     duration_filter: int = -1  # 1+
     transactional_id_pattern: str | None = None  # 2
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        state_filters: list[str] = UNSET,
+        producer_id_filters: list[int] = UNSET,
+        duration_filter: int = -1,
+        transactional_id_pattern: str | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.state_filters = [] if state_filters is UNSET else state_filters
+        self.producer_id_filters = [] if producer_id_filters is UNSET else producer_id_filters
+        self.duration_filter = duration_filter
+        self.transactional_id_pattern = transactional_id_pattern
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 66
     LOWEST_VERSION: ClassVar[int] = 0
@@ -152,7 +170,7 @@ class ListTransactionsRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TransactionState:
     """In `ListTransactionsResponse.transaction_states`, versions 0-2."""
 
@@ -161,8 +179,23 @@ class TransactionState:
     transaction_state: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        transaction_state: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.transaction_state = transaction_state
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ListTransactionsResponse:
     """Response of API 66, versions 0-2."""
 
@@ -171,6 +204,23 @@ class ListTransactionsResponse:
     unknown_state_filters: list[str] = field(default_factory=list)
     transaction_states: list[TransactionState] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        unknown_state_filters: list[str] = UNSET,
+        transaction_states: list[TransactionState] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.unknown_state_filters = [] if unknown_state_filters is UNSET else unknown_state_filters
+        self.transaction_states = [] if transaction_states is UNSET else transaction_states
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 66
     LOWEST_VERSION: ClassVar[int] = 0

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     COMPACT_INT32S,
     LENIENT,
@@ -103,7 +104,7 @@ _UUID_ZERO: Final = Struct(">16sx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class BrokerEndpoint:
     """In `RegisterBrokerRecord.end_points`, versions 0-4."""
 
@@ -113,8 +114,25 @@ class BrokerEndpoint:
     security_protocol: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class BrokerFeature:
     """In `RegisterBrokerRecord.features`, versions 0-4."""
 
@@ -123,8 +141,23 @@ class BrokerFeature:
     max_supported_version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class RegisterBrokerRecord:
     """Metadata of type 0, versions 0-4."""
 
@@ -140,6 +173,37 @@ class RegisterBrokerRecord:
     log_dirs: list[Uuid] = field(default_factory=list)  # 3+, tag 0
     cordoned_log_dirs: list[Uuid] | None = None  # 4, tag 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        is_migrating_zk_broker: bool = False,
+        incarnation_id: Uuid = ZERO_UUID,
+        broker_epoch: int = 0,
+        end_points: list[BrokerEndpoint] = UNSET,
+        features: list[BrokerFeature] = UNSET,
+        rack: str | None = "",
+        fenced: bool = True,
+        in_controlled_shutdown: bool = False,
+        log_dirs: list[Uuid] = UNSET,
+        cordoned_log_dirs: list[Uuid] | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.is_migrating_zk_broker = is_migrating_zk_broker
+        self.incarnation_id = incarnation_id
+        self.broker_epoch = broker_epoch
+        self.end_points = [] if end_points is UNSET else end_points
+        self.features = [] if features is UNSET else features
+        self.rack = rack
+        self.fenced = fenced
+        self.in_controlled_shutdown = in_controlled_shutdown
+        self.log_dirs = [] if log_dirs is UNSET else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -305,13 +369,26 @@ class RegisterBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class UnregisterBrokerRecord:
     """Metadata of type 1, version 0."""
 
     broker_id: int = 0
     broker_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -351,13 +428,26 @@ class UnregisterBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TopicRecord:
     """Metadata of type 2, version 0."""
 
     name: str = ""
     topic_id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        name: str = "",
+        topic_id: Uuid = ZERO_UUID,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 2
     LOWEST_VERSION: ClassVar[int] = 0
@@ -412,7 +502,7 @@ class TopicRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PartitionRecord:
     """Metadata of type 3, versions 0-2."""
 
@@ -430,6 +520,41 @@ class PartitionRecord:
     eligible_leader_replicas: list[int] | None = None  # 2, tag 1
     last_known_elr: list[int] | None = None  # 2, tag 2
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        partition_id: int = -1,
+        topic_id: Uuid = ZERO_UUID,
+        replicas: list[int] = UNSET,
+        isr: list[int] = UNSET,
+        removing_replicas: list[int] = UNSET,
+        adding_replicas: list[int] = UNSET,
+        leader: int = -1,
+        leader_recovery_state: int = 0,
+        leader_epoch: int = -1,
+        partition_epoch: int = -1,
+        directories: list[Uuid] = UNSET,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        self.replicas = [] if replicas is UNSET else replicas
+        self.isr = [] if isr is UNSET else isr
+        self.removing_replicas = [] if removing_replicas is UNSET else removing_replicas
+        self.adding_replicas = [] if adding_replicas is UNSET else adding_replicas
+        self.leader = leader
+        self.leader_recovery_state = leader_recovery_state
+        self.leader_epoch = leader_epoch
+        self.partition_epoch = partition_epoch
+        self.directories = [] if directories is UNSET else directories
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 3
     LOWEST_VERSION: ClassVar[int] = 0
@@ -547,7 +672,7 @@ class PartitionRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ConfigRecord:
     """Metadata of type 4, version 0."""
 
@@ -556,6 +681,23 @@ class ConfigRecord:
     name: str = ""
     value: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        name: str = "",
+        value: str | None = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.name = name
+        self.value = value
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 4
     LOWEST_VERSION: ClassVar[int] = 0
@@ -639,7 +781,7 @@ class ConfigRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PartitionChangeRecord:
     """Metadata of type 5, versions 0-2."""
 
@@ -655,6 +797,37 @@ class PartitionChangeRecord:
     eligible_leader_replicas: list[int] | None = None  # 2, tag 6
     last_known_elr: list[int] | None = None  # 2, tag 7
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        partition_id: int = -1,
+        topic_id: Uuid = ZERO_UUID,
+        isr: list[int] | None = None,
+        leader: int = -2,
+        replicas: list[int] | None = None,
+        removing_replicas: list[int] | None = None,
+        adding_replicas: list[int] | None = None,
+        leader_recovery_state: int = -1,
+        directories: list[Uuid] | None = None,
+        eligible_leader_replicas: list[int] | None = None,
+        last_known_elr: list[int] | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        self.isr = isr
+        self.leader = leader
+        self.replicas = replicas
+        self.removing_replicas = removing_replicas
+        self.adding_replicas = adding_replicas
+        self.leader_recovery_state = leader_recovery_state
+        self.directories = directories
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 5
     LOWEST_VERSION: ClassVar[int] = 0
@@ -716,13 +889,23 @@ class PartitionChangeRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FenceBrokerRecord:
     """Metadata of type 7, version 0."""
 
     id: int = 0
     epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, id: int = 0, epoch: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.id = id
+        self.epoch = epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 7
     LOWEST_VERSION: ClassVar[int] = 0
@@ -762,13 +945,23 @@ class FenceBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class UnfenceBrokerRecord:
     """Metadata of type 8, version 0."""
 
     id: int = 0
     epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, id: int = 0, epoch: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.id = id
+        self.epoch = epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 8
     LOWEST_VERSION: ClassVar[int] = 0
@@ -808,12 +1001,21 @@ class UnfenceBrokerRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class RemoveTopicRecord:
     """Metadata of type 9, version 0."""
 
     topic_id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, topic_id: Uuid = ZERO_UUID, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.topic_id = topic_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 9
     LOWEST_VERSION: ClassVar[int] = 0
@@ -855,7 +1057,7 @@ class RemoveTopicRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DelegationTokenRecord:
     """Metadata of type 10, version 0."""
 
@@ -867,6 +1069,29 @@ class DelegationTokenRecord:
     expiration_timestamp: int = 0
     token_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        owner: str = "",
+        requester: str = "",
+        renewers: list[str] = UNSET,
+        issue_timestamp: int = 0,
+        max_timestamp: int = 0,
+        expiration_timestamp: int = 0,
+        token_id: str = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.owner = owner
+        self.requester = requester
+        self.renewers = [] if renewers is UNSET else renewers
+        self.issue_timestamp = issue_timestamp
+        self.max_timestamp = max_timestamp
+        self.expiration_timestamp = expiration_timestamp
+        self.token_id = token_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 10
     LOWEST_VERSION: ClassVar[int] = 0
@@ -968,7 +1193,7 @@ class DelegationTokenRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class UserScramCredentialRecord:
     """Metadata of type 11, version 0."""
 
@@ -979,6 +1204,27 @@ class UserScramCredentialRecord:
     server_key: bytes = b""
     iterations: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+        salt: bytes = b"",
+        stored_key: bytes = b"",
+        server_key: bytes = b"",
+        iterations: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
+        self.salt = salt
+        self.stored_key = stored_key
+        self.server_key = server_key
+        self.iterations = iterations
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 11
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1081,13 +1327,26 @@ class UserScramCredentialRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class FeatureLevelRecord:
     """Metadata of type 12, version 0."""
 
     name: str = ""
     feature_level: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        name: str = "",
+        feature_level: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.feature_level = feature_level
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 12
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1140,7 +1399,7 @@ class FeatureLevelRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class EntityData:
     """In `ClientQuotaRecord.entity`, version 0."""
 
@@ -1148,8 +1407,21 @@ class EntityData:
     entity_name: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ClientQuotaRecord:
     """Metadata of type 14, version 0."""
 
@@ -1158,6 +1430,23 @@ class ClientQuotaRecord:
     value: float = 0.0
     remove: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        entity: list[EntityData] = UNSET,
+        key: str = "",
+        value: float = 0.0,
+        remove: bool = False,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.entity = [] if entity is UNSET else entity
+        self.key = key
+        self.value = value
+        self.remove = remove
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 14
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1225,7 +1514,7 @@ class ClientQuotaRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ProducerIdsRecord:
     """Metadata of type 15, version 0."""
 
@@ -1233,6 +1522,21 @@ class ProducerIdsRecord:
     broker_epoch: int = -1
     next_producer_id: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        next_producer_id: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.next_producer_id = next_producer_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 15
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1279,7 +1583,7 @@ class ProducerIdsRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class BrokerRegistrationChangeRecord:
     """Metadata of type 17, versions 0-3."""
 
@@ -1290,6 +1594,27 @@ class BrokerRegistrationChangeRecord:
     log_dirs: list[Uuid] = field(default_factory=list)  # 2+, tag 2
     cordoned_log_dirs: list[Uuid] | None = None  # 3, tag 3
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = 0,
+        fenced: int = 0,
+        in_controlled_shutdown: int = 0,
+        log_dirs: list[Uuid] = UNSET,
+        cordoned_log_dirs: list[Uuid] | None = None,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.fenced = fenced
+        self.in_controlled_shutdown = in_controlled_shutdown
+        self.log_dirs = [] if log_dirs is UNSET else log_dirs
+        self.cordoned_log_dirs = cordoned_log_dirs
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 17
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1339,7 +1664,7 @@ class BrokerRegistrationChangeRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AccessControlEntryRecord:
     """Metadata of type 18, version 0."""
 
@@ -1352,6 +1677,31 @@ class AccessControlEntryRecord:
     operation: int = 0
     permission_type: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        id: Uuid = ZERO_UUID,
+        resource_type: int = 0,
+        resource_name: str = "",
+        pattern_type: int = 0,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.id = id
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 18
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1436,12 +1786,21 @@ class AccessControlEntryRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class RemoveAccessControlEntryRecord:
     """Metadata of type 19, version 0."""
 
     id: Uuid = ZERO_UUID
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, id: Uuid = ZERO_UUID, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.id = id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 19
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1483,11 +1842,17 @@ class RemoveAccessControlEntryRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class NoOpRecord:
     """Metadata of type 20, version 0."""
 
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(self, unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 20
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1526,12 +1891,21 @@ class NoOpRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ZkMigrationStateRecord:
     """Metadata of type 21, version 0."""
 
     zk_migration_state: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, zk_migration_state: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.zk_migration_state = zk_migration_state
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 21
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1571,13 +1945,26 @@ class ZkMigrationStateRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class RemoveUserScramCredentialRecord:
     """Metadata of type 22, version 0."""
 
     name: str = ""
     mechanism: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        name: str = "",
+        mechanism: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.mechanism = mechanism
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 22
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1630,12 +2017,21 @@ class RemoveUserScramCredentialRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class BeginTransactionRecord:
     """Metadata of type 23, version 0."""
 
     name: str | None = None  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, name: str | None = None, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.name = name
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 23
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1675,11 +2071,17 @@ class BeginTransactionRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class EndTransactionRecord:
     """Metadata of type 24, version 0."""
 
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(self, unknown_tagged_fields: tuple[TaggedField, ...] = ()) -> None:
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 24
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1718,12 +2120,21 @@ class EndTransactionRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class AbortTransactionRecord:
     """Metadata of type 25, version 0."""
 
     reason: str | None = None  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, reason: str | None = None, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.reason = reason
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 25
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1763,12 +2174,21 @@ class AbortTransactionRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class RemoveDelegationTokenRecord:
     """Metadata of type 26, version 0."""
 
     token_id: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, token_id: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.token_id = token_id
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 26
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1820,7 +2240,7 @@ class RemoveDelegationTokenRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ControllerEndpoint:
     """In `RegisterControllerRecord.end_points`, version 0."""
 
@@ -1830,8 +2250,25 @@ class ControllerEndpoint:
     security_protocol: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        security_protocol: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ControllerFeature:
     """In `RegisterControllerRecord.features`, version 0."""
 
@@ -1840,8 +2277,23 @@ class ControllerFeature:
     max_supported_version: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class RegisterControllerRecord:
     """Metadata of type 27, version 0."""
 
@@ -1851,6 +2303,25 @@ class RegisterControllerRecord:
     end_points: list[ControllerEndpoint] = field(default_factory=list)
     features: list[ControllerFeature] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        controller_id: int = 0,
+        incarnation_id: Uuid = ZERO_UUID,
+        zk_migration_ready: bool = False,
+        end_points: list[ControllerEndpoint] = UNSET,
+        features: list[ControllerFeature] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.controller_id = controller_id
+        self.incarnation_id = incarnation_id
+        self.zk_migration_ready = zk_migration_ready
+        self.end_points = [] if end_points is UNSET else end_points
+        self.features = [] if features is UNSET else features
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 27
     LOWEST_VERSION: ClassVar[int] = 0
@@ -1932,12 +2403,21 @@ class RegisterControllerRecord:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ClearElrRecord:
     """Metadata of type 28, version 0."""
 
     topic_name: str = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, topic_name: str = "", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.topic_name = topic_name
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 28
     LOWEST_VERSION: ClassVar[int] = 0

@@ -11,6 +11,7 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -28,15 +29,24 @@ _INT32_INT16: Final = Struct(">ih")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetDeleteRequestPartition:
     """In `OffsetDeleteRequestTopic.partitions`, version 0."""
 
     partition_index: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self, partition_index: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.partition_index = partition_index
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetDeleteRequestTopic:
     """In `OffsetDeleteRequest.topics`, version 0."""
 
@@ -44,14 +54,40 @@ class OffsetDeleteRequestTopic:
     partitions: list[OffsetDeleteRequestPartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OffsetDeleteRequestPartition] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetDeleteRequest:
     """Request of API 47, version 0."""
 
     group_id: str = ""
     topics: list[OffsetDeleteRequestTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[OffsetDeleteRequestTopic] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 47
     LOWEST_VERSION: ClassVar[int] = 0
@@ -102,7 +138,7 @@ class OffsetDeleteRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetDeleteResponsePartition:
     """In `OffsetDeleteResponseTopic.partitions`, version 0."""
 
@@ -110,8 +146,21 @@ class OffsetDeleteResponsePartition:
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetDeleteResponseTopic:
     """In `OffsetDeleteResponse.topics`, version 0."""
 
@@ -119,8 +168,21 @@ class OffsetDeleteResponseTopic:
     partitions: list[OffsetDeleteResponsePartition] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[OffsetDeleteResponsePartition] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class OffsetDeleteResponse:
     """Response of API 47, version 0."""
 
@@ -128,6 +190,21 @@ class OffsetDeleteResponse:
     throttle_time_ms: int = 0
     topics: list[OffsetDeleteResponseTopic] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetDeleteResponseTopic] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.error_code = error_code
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 47
     LOWEST_VERSION: ClassVar[int] = 0

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -55,7 +56,7 @@ _UINT32_INT32: Final = Struct(">Ii")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class DefaultPrincipalData:
     """Other, version 0."""
 
@@ -63,6 +64,21 @@ class DefaultPrincipalData:
     name: str = ""
     token_authenticated: bool = False
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        type: str = "",
+        name: str = "",
+        token_authenticated: bool = False,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.type = type
+        self.name = name
+        self.token_authenticated = token_authenticated
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 0
@@ -127,7 +143,7 @@ class DefaultPrincipalData:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ProducerEntry:
     """In `ProducerSnapshot.producer_entries`, version 1."""
 
@@ -141,14 +157,52 @@ class ProducerEntry:
     current_txn_first_offset: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        producer_id: int = 0,
+        epoch: int = 0,
+        last_sequence: int = 0,
+        last_offset: int = 0,
+        offset_delta: int = 0,
+        timestamp: int = 0,
+        coordinator_epoch: int = 0,
+        current_txn_first_offset: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.producer_id = producer_id
+        self.epoch = epoch
+        self.last_sequence = last_sequence
+        self.last_offset = last_offset
+        self.offset_delta = offset_delta
+        self.timestamp = timestamp
+        self.coordinator_epoch = coordinator_epoch
+        self.current_txn_first_offset = current_txn_first_offset
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ProducerSnapshot:
     """Other, version 1."""
 
     crc: int = 0
     producer_entries: list[ProducerEntry] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        crc: int = 0,
+        producer_entries: list[ProducerEntry] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.crc = crc
+        self.producer_entries = [] if producer_entries is UNSET else producer_entries
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 1
     HIGHEST_VERSION: ClassVar[int] = 1
@@ -188,15 +242,24 @@ class ProducerSnapshot:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class Voter:
     """In `QuorumStateData.current_voters`, version 0."""
 
     voter_id: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self, voter_id: int = 0, unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.voter_id = voter_id
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class QuorumStateData:
     """Other, versions 0-1."""
 
@@ -208,6 +271,29 @@ class QuorumStateData:
     applied_offset: int = 0  # 0
     current_voters: list[Voter] | None = field(default_factory=list)  # 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        cluster_id: str = "",
+        leader_id: int = -1,
+        leader_epoch: int = -1,
+        voted_id: int = -1,
+        voted_directory_id: Uuid = ZERO_UUID,
+        applied_offset: int = 0,
+        current_voters: list[Voter] | None = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.voted_id = voted_id
+        self.voted_directory_id = voted_directory_id
+        self.applied_offset = applied_offset
+        self.current_voters = [] if current_voters is UNSET else current_voters
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 0
     HIGHEST_VERSION: ClassVar[int] = 1
@@ -329,7 +415,7 @@ class QuorumStateData:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TaskId:
     """In `SubscriptionInfoData.prev_tasks` and elsewhere, versions 1-6."""
 
@@ -337,8 +423,21 @@ class TaskId:
     partition: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_group_id: int = 0,
+        partition: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_group_id = topic_group_id
+        self.partition = partition
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PartitionToOffsetSum:
     """In `TaskOffsetSum.partition_to_offset_sum`, versions 7-9."""
 
@@ -346,8 +445,21 @@ class PartitionToOffsetSum:
     offset_sum: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition: int = 0,
+        offset_sum: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition = partition
+        self.offset_sum = offset_sum
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class TaskOffsetSum:
     """In `SubscriptionInfoData.task_offset_sums`, versions 7-11."""
 
@@ -358,8 +470,27 @@ class TaskOffsetSum:
     partition_to_offset_sum: list[PartitionToOffsetSum] = field(default_factory=list)  # 7-9
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_group_id: int = 0,
+        partition: int = 0,
+        offset_sum: int = 0,
+        named_topology: str | None = "",
+        partition_to_offset_sum: list[PartitionToOffsetSum] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_group_id = topic_group_id
+        self.partition = partition
+        self.offset_sum = offset_sum
+        self.named_topology = named_topology
+        self.partition_to_offset_sum = [] if partition_to_offset_sum is UNSET else partition_to_offset_sum
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ClientTag:
     """In `SubscriptionInfoData.client_tags`, version 11."""
 
@@ -367,8 +498,21 @@ class ClientTag:
     value: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        key: bytes = b"",
+        value: bytes = b"",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class SubscriptionInfoData:
     """Other, versions 1-11."""
 
@@ -383,6 +527,35 @@ class SubscriptionInfoData:
     error_code: int = 0  # 9+
     client_tags: list[ClientTag] = field(default_factory=list)  # 11
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        version: int = 0,
+        latest_supported_version: int = -1,
+        process_id: Uuid = ZERO_UUID,
+        prev_tasks: list[TaskId] = UNSET,
+        standby_tasks: list[TaskId] = UNSET,
+        user_end_point: bytes = b"",
+        task_offset_sums: list[TaskOffsetSum] = UNSET,
+        unique_field: int = 0,
+        error_code: int = 0,
+        client_tags: list[ClientTag] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.version = version
+        self.latest_supported_version = latest_supported_version
+        self.process_id = process_id
+        self.prev_tasks = [] if prev_tasks is UNSET else prev_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.user_end_point = user_end_point
+        self.task_offset_sums = [] if task_offset_sums is UNSET else task_offset_sums
+        self.unique_field = unique_field
+        self.error_code = error_code
+        self.client_tags = [] if client_tags is UNSET else client_tags
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     LOWEST_VERSION: ClassVar[int] = 1
     HIGHEST_VERSION: ClassVar[int] = 11

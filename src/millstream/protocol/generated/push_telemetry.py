@@ -11,6 +11,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import equal_messages, show_message
 from millstream.protocol.reading import READ_FAILURES, null_refused, past_end, read_length
 from millstream.protocol.tagged_fields import TaggedField, read_unknown_fields, write_tagged_fields
 from millstream.protocol.writing import WRITE_FAILURES, uuid_refused, write_uvarint
@@ -23,7 +24,7 @@ _UUID_INT32_BOOL_INT8_BYTE: Final = Struct(">16si?bB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PushTelemetryRequest:
     """Request of API 72, version 0."""
 
@@ -33,6 +34,25 @@ class PushTelemetryRequest:
     compression_type: int = 0
     metrics: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        client_instance_id: Uuid = ZERO_UUID,
+        subscription_id: int = 0,
+        terminating: bool = False,
+        compression_type: int = 0,
+        metrics: bytes = b"",
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.client_instance_id = client_instance_id
+        self.subscription_id = subscription_id
+        self.terminating = terminating
+        self.compression_type = compression_type
+        self.metrics = metrics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 72
     LOWEST_VERSION: ClassVar[int] = 0
@@ -108,13 +128,26 @@ class PushTelemetryRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PushTelemetryResponse:
     """Response of API 72, version 0."""
 
     throttle_time_ms: int = 0
     error_code: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 72
     LOWEST_VERSION: ClassVar[int] = 0

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -46,7 +47,7 @@ _UUID_BYTE: Final = Struct(">16sB")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PartitionData:
     """In `ReadStateSummaryData.partitions`, versions 0-1."""
 
@@ -54,8 +55,21 @@ class PartitionData:
     leader_epoch: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition: int = 0,
+        leader_epoch: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ReadStateSummaryData:
     """In `ReadShareGroupStateSummaryRequest.topics`, versions 0-1."""
 
@@ -63,14 +77,40 @@ class ReadStateSummaryData:
     partitions: list[PartitionData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[PartitionData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ReadShareGroupStateSummaryRequest:
     """Request of API 87, versions 0-1."""
 
     group_id: str = ""
     topics: list[ReadStateSummaryData] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[ReadStateSummaryData] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 87
     LOWEST_VERSION: ClassVar[int] = 0
@@ -137,7 +177,7 @@ class ReadShareGroupStateSummaryRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class PartitionResult:
     """In `ReadStateSummaryResult.partitions`, versions 0-1."""
 
@@ -150,8 +190,31 @@ class PartitionResult:
     delivery_complete_count: int = -1  # 1
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ReadStateSummaryResult:
     """In `ReadShareGroupStateSummaryResponse.results`, versions 0-1."""
 
@@ -159,13 +222,37 @@ class ReadStateSummaryResult:
     partitions: list[PartitionResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        topic_id: Uuid = ZERO_UUID,
+        partitions: list[PartitionResult] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ReadShareGroupStateSummaryResponse:
     """Response of API 87, versions 0-1."""
 
     results: list[ReadStateSummaryResult] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        results: list[ReadStateSummaryResult] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.results = [] if results is UNSET else results
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 87
     LOWEST_VERSION: ClassVar[int] = 0

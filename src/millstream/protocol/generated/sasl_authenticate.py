@@ -10,6 +10,7 @@ from struct import Struct
 from typing import ClassVar, Final, Self
 
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -37,12 +38,21 @@ _S2INT16: Final = Struct(">hh")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class SaslAuthenticateRequest:
     """Request of API 36, versions 0-2."""
 
     auth_bytes: bytes = b""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self, auth_bytes: bytes = b"", unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    ) -> None:
+        self.auth_bytes = auth_bytes
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 36
     LOWEST_VERSION: ClassVar[int] = 0
@@ -110,7 +120,7 @@ class SaslAuthenticateRequest:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class SaslAuthenticateResponse:
     """Response of API 36, versions 0-2."""
 
@@ -119,6 +129,23 @@ class SaslAuthenticateResponse:
     auth_bytes: bytes = b""
     session_lifetime_ms: int = 0  # 1+
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        auth_bytes: bytes = b"",
+        session_lifetime_ms: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.auth_bytes = auth_bytes
+        self.session_lifetime_ms = session_lifetime_ms
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 36
     LOWEST_VERSION: ClassVar[int] = 0

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -43,7 +44,7 @@ _UUID_INT32: Final = Struct(">16si")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareSnapshotKey:
     """Share key of type 0, version 0."""
 
@@ -51,6 +52,21 @@ class ShareSnapshotKey:
     topic_id: Uuid = ZERO_UUID
     partition: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topic_id: Uuid = ZERO_UUID,
+        partition: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topic_id = topic_id
+        self.partition = partition
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -98,7 +114,7 @@ class ShareSnapshotKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class StateBatch:
     """In `ShareSnapshotValue.state_batches`, version 0."""
 
@@ -108,8 +124,25 @@ class StateBatch:
     delivery_count: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
 
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
+        self.unknown_tagged_fields = unknown_tagged_fields
 
-@dataclass(slots=True)
+    __eq__ = equal_messages
+    __repr__ = show_message
+
+
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareSnapshotValue:
     """Share value of type 0, version 0."""
 
@@ -122,6 +155,31 @@ class ShareSnapshotValue:
     write_timestamp: int = 0
     state_batches: list[StateBatch] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        snapshot_epoch: int = 0,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        create_timestamp: int = 0,
+        write_timestamp: int = 0,
+        state_batches: list[StateBatch] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.snapshot_epoch = snapshot_epoch
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.create_timestamp = create_timestamp
+        self.write_timestamp = write_timestamp
+        self.state_batches = [] if state_batches is UNSET else state_batches
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 0
     LOWEST_VERSION: ClassVar[int] = 0
@@ -201,7 +259,7 @@ class ShareSnapshotValue:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareUpdateKey:
     """Share key of type 1, version 0."""
 
@@ -209,6 +267,21 @@ class ShareUpdateKey:
     topic_id: Uuid = ZERO_UUID
     partition: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topic_id: Uuid = ZERO_UUID,
+        partition: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topic_id = topic_id
+        self.partition = partition
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0
@@ -256,7 +329,7 @@ class ShareUpdateKey:
         return message, at
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class ShareUpdateValue:
     """Share value of type 1, version 0."""
 
@@ -266,6 +339,25 @@ class ShareUpdateValue:
     delivery_complete_count: int = -1  # tag 0
     state_batches: list[StateBatch] = field(default_factory=list)
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        snapshot_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        state_batches: list[StateBatch] = UNSET,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.snapshot_epoch = snapshot_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.state_batches = [] if state_batches is UNSET else state_batches
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 1
     LOWEST_VERSION: ClassVar[int] = 0

@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Self
 
 from millstream.model import ZERO_UUID, Uuid
 from millstream.protocol.diagnosis import explain_malformed, explain_refused, version_refused
+from millstream.protocol.message_values import UNSET, equal_messages, show_message
 from millstream.protocol.reading import (
     LENIENT,
     READ_FAILURES,
@@ -56,7 +57,7 @@ _UINT16_ZERO: Final = Struct(">Hx")
 _new: Final = object.__new__
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class Listener:
     """In `UpdateRaftVoterRequest.listeners`, version 0."""
 
@@ -64,6 +65,21 @@ class Listener:
     host: str = ""
     port: int = 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +94,7 @@ class KRaftVersionFeature:
 _NO_KRAFT_VERSION_FEATURE: Final = KRaftVersionFeature()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class UpdateRaftVoterRequest:
     """Request of API 82, version 0."""
 
@@ -89,6 +105,27 @@ class UpdateRaftVoterRequest:
     listeners: list[Listener] = field(default_factory=list)
     kraft_version_feature: KRaftVersionFeature = _NO_KRAFT_VERSION_FEATURE
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        current_leader_epoch: int = 0,
+        voter_id: int = 0,
+        voter_directory_id: Uuid = ZERO_UUID,
+        listeners: list[Listener] = UNSET,
+        kraft_version_feature: KRaftVersionFeature = _NO_KRAFT_VERSION_FEATURE,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.current_leader_epoch = current_leader_epoch
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.listeners = [] if listeners is UNSET else listeners
+        self.kraft_version_feature = kraft_version_feature
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 82
     LOWEST_VERSION: ClassVar[int] = 0
@@ -188,7 +225,7 @@ class CurrentLeader:
 _NO_CURRENT_LEADER: Final = CurrentLeader()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False, repr=False, eq=False)
 class UpdateRaftVoterResponse:
     """Response of API 82, version 0."""
 
@@ -196,6 +233,21 @@ class UpdateRaftVoterResponse:
     error_code: int = 0
     current_leader: CurrentLeader = _NO_CURRENT_LEADER  # tag 0
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        current_leader: CurrentLeader = _NO_CURRENT_LEADER,
+        unknown_tagged_fields: tuple[TaggedField, ...] = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.current_leader = current_leader
+        self.unknown_tagged_fields = unknown_tagged_fields
+
+    __eq__ = equal_messages
+    __repr__ = show_message
 
     KEY: ClassVar[int] = 82
     LOWEST_VERSION: ClassVar[int] = 0
