@@ -114,7 +114,10 @@ def test_topics_come_fifty_at_a_time_with_what_they_hold(console: str) -> None:
     assert [
         (config["name"], config["value"], config["source"])
         for config in topics["hostile"]["changed_configs"]
-    ] == [("retention.ms", "604800000", "topic")]
+    ] == [
+        ("min.insync.replicas", "1", "all brokers, dynamic"),  # as Kafka sets it in a new cluster
+        ("retention.ms", "604800000", "topic"),
+    ]
     filtered = get(f"{console}/topics.json?filter=LIGHT").json
     assert [topic["name"] for topic in filtered["topics"]] == ["flights"]
 
