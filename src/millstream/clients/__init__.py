@@ -10,7 +10,7 @@ from millstream.clients.core.values import (
     RecordMetadata,
 )
 from millstream.clients.delivery import BatchDelivery, Delivery
-from millstream.clients.group_member import RebalanceListener
+from millstream.clients.member import RebalanceListener
 from millstream.clients.producer import Producer
 from millstream.clients.range_reader import RangeReader
 from millstream.model import TopicPartition

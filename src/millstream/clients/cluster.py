@@ -56,6 +56,7 @@ class Lane(Enum):
 class CoordinatorType(Enum):
     GROUP = 0
     TRANSACTION = 1
+    SHARE = 2
 
 
 class Cluster:
@@ -232,16 +233,20 @@ class Cluster:
         self._coordinators.pop((key, kind), None)
 
     async def with_coordinator(
-        self, group: str, ask: Callable[[int], Awaitable[_Result]], deadline_ms: int
+        self,
+        key: str,
+        ask: Callable[[int], Awaitable[_Result]],
+        deadline_ms: int,
+        kind: CoordinatorType = CoordinatorType.GROUP,
     ) -> _Result:
-        """`ask` the group's coordinator, looking for it again when it has moved, until the deadline."""
+        """`ask` the coordinator of `key`, looking for it again when it has moved, until the deadline."""
 
         async def attempt() -> _Result:
-            node_id = await self.coordinator(group)
+            node_id = await self.coordinator(key, kind)
             try:
                 return await ask(node_id)
             except (NotCoordinator, CoordinatorNotAvailable, NetworkException, RequestTimedOut):
-                self.forget_coordinator(group)
+                self.forget_coordinator(key, kind)
                 raise
 
         return await self.retrying(attempt, deadline_ms)

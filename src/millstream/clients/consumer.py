@@ -1,7 +1,7 @@
 """The asyncio consumer: records and Arrow batches out of topics.
 
 Owns the order of things inside poll(): rebalances, auto-commit, records. Fetching runs in the background
-(`fetching`), membership in `group_member`.
+(`fetching`), membership in `classic_member`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
 
+from millstream.clients.classic_member import ClassicMember
 from millstream.clients.cluster import Cluster
 from millstream.clients.committed_offsets import commit_offsets, fetch_committed
 from millstream.clients.core.config import ConsumerConfig, ConsumerSettings
@@ -32,7 +33,7 @@ from millstream.clients.core.values import (
     OffsetAndTimestamp,
 )
 from millstream.clients.fetching import Fetching
-from millstream.clients.group_member import GroupMember, RebalanceListener
+from millstream.clients.member import Member, RebalanceListener
 from millstream.clients.offset_lookup import lookup_offsets
 from millstream.clients.tasks import TaskScope
 from millstream.errors import (
@@ -86,7 +87,7 @@ class Consumer:
             metadata_observer=self._observe_metadata,
         )
         self._fetching = Fetching(config, self._cluster, self._subscription, self._scope)
-        self._member: GroupMember | None = None
+        self._member: Member | None = None
         self._next_auto_commit_ms = 0
         self._ahead: deque[ConsumerRecord] = deque()
         """Polled by iteration, not yet given out: positions stand before these."""
@@ -153,7 +154,7 @@ class Consumer:
             self._subscription.subscribe(names)
             self._cluster.use_topics(*names)
         if self._member is None:
-            self._member = GroupMember(
+            self._member = ClassicMember(
                 self.config, self._cluster, self._subscription, self._fetching, self._scope
             )
         self._member.subscribed(listener)

@@ -17,6 +17,7 @@ from millstream.clients.core.group_membership import Membership, MembershipPolic
 from millstream.clients.core.subscription import SubscriptionState, SubscriptionType
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.fetching import Fetching
+from millstream.clients.member import RebalanceListener
 from millstream.clients.tasks import TaskScope
 from millstream.errors import (
     CoordinatorNotAvailable,
@@ -41,21 +42,7 @@ _JOIN_GRACE_MS = 5_000
 _JOIN_AGAIN = (RebalanceInProgress, UnknownMemberId, IllegalGeneration, MemberIdRequired)
 
 
-class RebalanceListener:
-    """Override what you need. All are called from poll(), unsubscribe() or close(), which wait for them."""
-
-    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
-        """About to be given up: the place to commit what is processed."""
-
-    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        """New in the assignment: the place to seek."""
-
-    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
-        """Taken away already, others may own them: too late to commit."""
-        await self.on_partitions_revoked(partitions)
-
-
-class GroupMember:
+class ClassicMember:
     def __init__(
         self,
         config: ConsumerConfig,

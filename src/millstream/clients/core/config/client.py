@@ -1,0 +1,62 @@
+"""Settings of every client: who we are, where the cluster is, how long we wait. Kafka's names in snake case, Kafka's defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from millstream.clients.core.addresses import Address, parse_bootstrap_servers
+from millstream.clients.core.settings import integer, one_of, setting, text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientConfig:
+    """Settings of every client: who we are, where the cluster is, how long we wait."""
+
+    bootstrap_servers: tuple[Address, ...] = setting(
+        (Address("localhost", 9092),),
+        parse_bootstrap_servers,
+        "Brokers to ask for the cluster, as host:port,host:port.",
+    )
+    client_id: str = setting("millstream", text, "Name shown in the broker's logs and quotas.")
+    request_timeout_ms: int = setting(
+        30_000, integer(1), "How long one request may take before its connection is given up."
+    )
+    socket_connection_setup_timeout_ms: int = setting(
+        10_000, integer(1), "How long connecting to one address may take."
+    )
+    reconnect_backoff_ms: int = setting(50, integer(0), "First wait before connecting again.")
+    reconnect_backoff_max_ms: int = setting(1_000, integer(0), "Longest wait before connecting.")
+    retry_backoff_ms: int = setting(100, integer(0), "First wait before a retry.")
+    retry_backoff_max_ms: int = setting(1_000, integer(0), "Longest wait before a retry.")
+    metadata_max_age_ms: int = setting(
+        300_000, integer(1), "Metadata older than this is fetched again without a reason."
+    )
+    metadata_recovery_strategy: str = setting(
+        "rebootstrap",
+        one_of("none", "rebootstrap"),
+        "What to do when no known broker answers: go back to bootstrap_servers, or not.",
+    )
+    metadata_recovery_rebootstrap_trigger_ms: int = setting(
+        300_000, integer(0), "How long no known broker may answer before that happens."
+    )
+    receive_message_bytes_max: int = setting(
+        256 * 1024 * 1024, integer(1024), "Largest response accepted; guards memory."
+    )
+
+
+class ClientSettings(TypedDict, total=False):
+    """Keyword arguments of every client; see ClientConfig."""
+
+    bootstrap_servers: str | list[str] | tuple[Address, ...]
+    client_id: str
+    request_timeout_ms: int
+    socket_connection_setup_timeout_ms: int
+    reconnect_backoff_ms: int
+    reconnect_backoff_max_ms: int
+    retry_backoff_ms: int
+    retry_backoff_max_ms: int
+    metadata_max_age_ms: int
+    metadata_recovery_strategy: str
+    metadata_recovery_rebootstrap_trigger_ms: int
+    receive_message_bytes_max: int

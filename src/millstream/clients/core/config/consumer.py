@@ -1,0 +1,93 @@
+"""Settings of the consumer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.clients.core.config.client import ClientConfig, ClientSettings
+from millstream.clients.core.settings import (
+    boolean,
+    integer,
+    names,
+    one_of,
+    optional_text,
+    setting,
+)
+from millstream.errors import ConfigError
+
+ASSIGNOR_NAMES = ("range", "roundrobin", "cooperative-sticky")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerConfig(ClientConfig):
+    group_id: str | None = setting(None, optional_text, "Group for subscribe() and commits.")
+    group_instance_id: str | None = setting(
+        None, optional_text, "Name of a static member: it keeps its partitions over a restart."
+    )
+    auto_offset_reset: str = setting(
+        "latest",
+        one_of("earliest", "latest", "none"),
+        "Where to start without a committed offset or when the offset is gone.",
+    )
+    enable_auto_commit: bool = setting(
+        True, boolean, "Commit what poll() has returned, from later calls of poll()."
+    )
+    auto_commit_interval_ms: int = setting(5_000, integer(0), "How often that happens.")
+    isolation_level: str = setting(
+        "read_uncommitted",
+        one_of("read_uncommitted", "read_committed"),
+        "Whether records of open and aborted transactions are hidden.",
+    )
+    fetch_min_bytes: int = setting(1, integer(0), "The broker waits for this many bytes.")
+    fetch_max_wait_ms: int = setting(500, integer(0), "But not longer than this.")
+    fetch_max_bytes: int = setting(52_428_800, integer(0), "Bytes of one fetch response.")
+    max_partition_fetch_bytes: int = setting(
+        1_048_576, integer(0), "Bytes of one partition in a fetch response."
+    )
+    max_poll_records: int = setting(500, integer(1), "Records poll() returns at most.")
+    max_poll_interval_ms: int = setting(
+        300_000, integer(1), "Without a poll() for this long the member leaves its group."
+    )
+    session_timeout_ms: int = setting(45_000, integer(1), "Silence after which a member is out.")
+    heartbeat_interval_ms: int = setting(3_000, integer(1), "How often a member shows life.")
+    partition_assignment_strategy: tuple[str, ...] = setting(
+        ("range", "cooperative-sticky"), names(*ASSIGNOR_NAMES), "Assignors, the preferred first."
+    )
+    client_rack: str = setting(
+        "", lambda _, value: str(value), "Rack, to fetch from near replicas."
+    )
+    check_crcs: bool = setting(True, boolean, "Verify the checksum of every batch.")
+    allow_auto_create_topics: bool = setting(
+        True, boolean, "Asking for a topic that does not exist may create it."
+    )
+    default_api_timeout_ms: int = setting(
+        60_000, integer(0), "Time limit of calls that have none of their own."
+    )
+
+    def __post_init__(self) -> None:
+        if self.heartbeat_interval_ms >= self.session_timeout_ms:
+            raise ConfigError("heartbeat_interval_ms must be less than session_timeout_ms")
+
+
+class ConsumerSettings(ClientSettings, total=False):
+    """Keyword arguments of Consumer; see ConsumerConfig."""
+
+    group_id: str | None
+    group_instance_id: str | None
+    auto_offset_reset: str
+    enable_auto_commit: bool
+    auto_commit_interval_ms: int
+    isolation_level: str
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    fetch_max_bytes: int
+    max_partition_fetch_bytes: int
+    max_poll_records: int
+    max_poll_interval_ms: int
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    partition_assignment_strategy: str | list[str] | tuple[str, ...]
+    client_rack: str
+    check_crcs: bool
+    allow_auto_create_topics: bool
+    default_api_timeout_ms: int

@@ -1,0 +1,75 @@
+"""Settings of the producer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.clients.core.config.client import ClientConfig, ClientSettings
+from millstream.clients.core.settings import boolean, integer, one_of, setting
+from millstream.errors import ConfigError
+
+CODEC_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+
+
+def _acks(key: str, value: object) -> int:
+    acks = {"all": -1, -1: -1, "-1": -1, 0: 0, "0": 0, 1: 1, "1": 1}
+    if isinstance(value, (str, int)) and not isinstance(value, bool) and value in acks:
+        return acks[value]
+    raise ConfigError(f'{key} must be "all", 1 or 0, got {value!r}')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerConfig(ClientConfig):
+    acks: int = setting(-1, _acks, '"all" (every in-sync replica), 1 (leader) or 0 (no answer).')
+    enable_idempotence: bool = setting(
+        True, boolean, "No duplicates and no reordering by retries; needs acks=all."
+    )
+    compression_type: str = setting("none", one_of(*CODEC_NAMES), "Codec of the batches.")
+    batch_size: int = setting(16_384, integer(0), "A partition's batch is sent at this many bytes.")
+    linger_ms: int = setting(5, integer(0), "How long a batch waits for company.")
+    buffer_memory: int = setting(
+        33_554_432, integer(1024, 2**62), "Bytes of unsent records; send() waits beyond it."
+    )
+    max_block_ms: int = setting(
+        60_000, integer(0), "How long send() may wait for metadata and memory together."
+    )
+    max_request_size: int = setting(1_048_576, integer(1), "Largest record and request.")
+    delivery_timeout_ms: int = setting(
+        120_000, integer(1), "A record is acknowledged or failed within this time of send()."
+    )
+    retries: int = setting(2**31 - 1, integer(0), "Attempts after the first.")
+    max_in_flight_requests_per_connection: int = setting(
+        5, integer(1), "Unanswered requests per broker; at most 5 with idempotence."
+    )
+
+    def __post_init__(self) -> None:
+        if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
+            raise ConfigError(
+                "delivery_timeout_ms must be at least linger_ms + request_timeout_ms"
+                f" ({self.linger_ms + self.request_timeout_ms}), got {self.delivery_timeout_ms}"
+            )
+        if not self.enable_idempotence:
+            return
+        if self.acks != -1:
+            raise ConfigError('enable_idempotence needs acks="all"; set enable_idempotence=False')
+        if self.max_in_flight_requests_per_connection > 5:
+            raise ConfigError(
+                "enable_idempotence allows max_in_flight_requests_per_connection up to 5, got"
+                f" {self.max_in_flight_requests_per_connection}"
+            )
+
+
+class ProducerSettings(ClientSettings, total=False):
+    """Keyword arguments of Producer; see ProducerConfig."""
+
+    acks: str | int
+    enable_idempotence: bool
+    compression_type: str
+    batch_size: int
+    linger_ms: int
+    buffer_memory: int
+    max_block_ms: int
+    max_request_size: int
+    delivery_timeout_ms: int
+    retries: int
+    max_in_flight_requests_per_connection: int

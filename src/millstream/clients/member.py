@@ -1,0 +1,42 @@
+"""What a consumer asks of its membership in a group, whichever protocol keeps it (classic, or KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from millstream.clients.core.values import ConsumerGroupMetadata
+from millstream.model import TopicPartition
+
+
+class RebalanceListener:
+    """Override what you need. All are called from poll(), unsubscribe() or close(), which wait for them."""
+
+    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        """About to be given up: the place to commit what is processed."""
+
+    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        """New in the assignment: the place to seek."""
+
+    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
+        """Taken away already, others may own them: too late to commit."""
+        await self.on_partitions_revoked(partitions)
+
+
+class Member(Protocol):
+    """Rebalances happen inside `poll` only, never behind the application's back."""
+
+    def subscribed(self, listener: RebalanceListener | None) -> None:
+        """The subscription is new or has changed."""
+
+    def metadata(self) -> ConsumerGroupMetadata: ...
+
+    def next_turn_ms(self) -> int:
+        """How long poll() may wait for data before it should look at the group again."""
+        ...
+
+    async def poll(self, deadline_ms: int, before_revoke: Callable[[], Awaitable[None]]) -> None:
+        """Join, or take over a new assignment, as far as it goes until the deadline. Raises what makes membership impossible."""
+
+    async def leave(self) -> None:
+        """Tell the coordinator, so that the others get our partitions at once."""
