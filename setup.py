@@ -8,6 +8,7 @@ from __future__ import annotations
 from setuptools import Extension, setup
 
 LEAVES = [
+    "millstream.clients.core.consumer_record",
     "millstream.clients.core.murmur2",
     "millstream.records.walker",
     "millstream.records.writer",

@@ -75,11 +75,11 @@ def iterate_records(
             timestamp,
             key,
             value,
-            _read_headers(content, headers_at, headers) if headers else [],
+            read_headers(content, headers_at, headers) if headers else [],
         )
 
 
-def _read_headers(content: bytes, at: int, count: int) -> list[Header]:
+def read_headers(content: bytes, at: int, count: int) -> list[Header]:
     """The headers at `at`, whose bounds the walk has checked. Keys that are not UTF-8 get U+FFFD, as in Java."""
     headers: list[Header] = []
     for _ in range(count):

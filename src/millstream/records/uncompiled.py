@@ -21,6 +21,19 @@ def cclass(decorated: Decorated) -> Decorated:
 cfunc = inline = cclass
 
 
+def freelist(size: int) -> Callable[[Decorated], Decorated]:
+    """How many objects of a class are kept to be used again."""
+    assert size > 0, "a list of nothing helps nobody"
+    return cclass
+
+
+def declare(c_type: object = None, *, visibility: str = "private") -> None:
+    """The type of an attribute, and whether Python sees it."""
+
+
+longlong: Final = int
+
+
 def exceptval(*, check: bool) -> Callable[[Decorated], Decorated]:
     """Whether C callers look for an exception after the call."""
     assert not check, "only used to say that a function raises nothing"

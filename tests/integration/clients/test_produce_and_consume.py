@@ -64,7 +64,7 @@ async def test_records_come_back_as_they_were_sent(
             records += await consumer.poll(max_records=100)
     first, last = records[0], records[-1]
     assert (first.key, first.value, first.timestamp_ms) == (b"key", b"value", 123)
-    assert first.headers == [("h", b"1"), ("h", None)]
+    assert first.headers == (("h", b"1"), ("h", None))
     assert [record.value for record in records[1:-1]] == [b"%d" % n * 20 for n in range(1000)]
     assert (last.key, last.value, last.offset) == (b"tombstone", None, 1001)
 

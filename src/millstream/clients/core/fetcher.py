@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from millstream.clients.core.cluster_metadata import ClusterMetadata
 from millstream.clients.core.fetch_session import FetchPosition, FetchSession, SessionPlan
 from millstream.clients.core.fetched import (
+    DecodedBatch,
     FetchedChunk,
-    decode_records,
     next_offset_of,
     partition_error,
     visible_batches,
@@ -177,7 +177,7 @@ class Fetcher:
             try:
                 self._take_from(state, taken, count_max)
             except KafkaError:
-                state.decoded, state.decoded_index = [], 0
+                state.decoded, state.decoded_index = None, 0
                 state.chunks[
                     0
                 ].batches = None  # met again by the next call, unless the caller seeks
@@ -280,18 +280,20 @@ class Fetcher:
         self, state: PartitionState, taken: list[ConsumerRecord], count_max: int
     ) -> None:
         while len(taken) < count_max and self._decode_more(state):
+            decoded = state.decoded
+            assert decoded is not None, "records are at hand"
             start = state.decoded_index
-            stop = min(len(state.decoded), start + count_max - len(taken))
-            taken += state.decoded[start:stop]
+            stop = min(decoded.count, start + count_max - len(taken))
+            taken += decoded.records(start, stop)
             state.decoded_index = stop
-            if stop < len(state.decoded):
-                state.position = state.decoded[stop].offset
+            if stop < decoded.count:
+                state.position = decoded.offset_of(stop)
             else:
-                state.position = state.decoded[stop - 1].offset + 1
+                state.position = decoded.offset_of(stop - 1) + 1
 
     def _decode_more(self, state: PartitionState) -> bool:
         """Have decoded records at hand; False when the partition has none left. Drops what was read."""
-        while state.decoded_index >= len(state.decoded):
+        while state.decoded is None or state.decoded_index >= state.decoded.count:
             if not state.chunks:
                 return False
             chunk = state.chunks[0]
@@ -307,7 +309,7 @@ class Fetcher:
             position = state.position
             assert position is not None, "what was fetched has a position"
             if header.last_offset >= position:
-                state.decoded = decode_records(state.topic_partition, header, view, position)
+                state.decoded = DecodedBatch(state.topic_partition, header, view, position)
                 state.decoded_index = 0
                 state.leader_epoch = header.partition_leader_epoch
         return True
@@ -315,7 +317,7 @@ class Fetcher:
     def _drop_chunk(self, state: PartitionState) -> None:
         chunk = state.chunks.popleft()
         state.buffered_bytes -= len(chunk.records)
-        state.decoded, state.decoded_index = [], 0
+        state.decoded, state.decoded_index = None, 0
         state.position = max(state.position or 0, chunk.next_offset)
         self._turns += 1
         state.last_turn = self._turns

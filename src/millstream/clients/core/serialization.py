@@ -8,22 +8,22 @@ the look-up and asks again, so that neither the loop nor the common case pays fo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
+from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import Headers
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # with defaults (PEP 696), which typing has from 3.13
-
-    Key = TypeVar("Key", default=bytes)
-    Value = TypeVar("Value", default=bytes)
-else:
-    from typing import TypeVar
-
-    Key = TypeVar("Key")
-    Value = TypeVar("Value")
+__all__ = [
+    "Deserializer",
+    "Key",
+    "LookupNeeded",
+    "RecordDeserializationError",
+    "SerializationError",
+    "Serializer",
+    "Value",
+]
 
 Data_contra = TypeVar("Data_contra", contravariant=True)
 Made_co = TypeVar("Made_co", covariant=True)

@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from millstream.clients.core.fetched import FetchedChunk
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.fetched import DecodedBatch, FetchedChunk
 from millstream.errors import KafkaError, MillstreamError
 from millstream.model import NO_LEADER_EPOCH, TopicPartition
 
@@ -48,7 +47,7 @@ class PartitionState:
     generation: int = 0
     is_fetching: bool = False
     chunks: deque[FetchedChunk] = field(default_factory=deque)
-    decoded: list[ConsumerRecord] = field(default_factory=list)
+    decoded: DecodedBatch | None = None
     decoded_index: int = 0
     buffered_bytes: int = 0
     last_turn: int = 0
@@ -72,7 +71,7 @@ class PartitionState:
         self.generation += 1
         self.is_fetching = False
         self.chunks.clear()
-        self.decoded = []
+        self.decoded = None
         self.decoded_index = 0
         self.buffered_bytes = 0
         self.reset_timestamp = None
@@ -85,7 +84,8 @@ class PartitionState:
 
     @property
     def has_fetched(self) -> bool:
-        return self.decoded_index < len(self.decoded) or bool(self.chunks)
+        decoded = self.decoded
+        return bool(self.chunks) or (decoded is not None and self.decoded_index < decoded.count)
 
 
 class SubscriptionState:

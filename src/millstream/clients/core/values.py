@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar, final
 
+from millstream.clients.core.type_variables import Key, Value
 from millstream.model import TopicPartition
+from millstream.runtime.native import load_leaf
+
+NewKey = TypeVar("NewKey")
+NewValue = TypeVar("NewValue")
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -23,21 +28,59 @@ class RecordMetadata(NamedTuple):
         return TopicPartition(self.topic, self.partition)
 
 
-@dataclass(slots=True)
-class ConsumerRecord:
-    """One record as poll() returns it."""
+class TimestampType(IntEnum):
+    """Who set a record's timestamp: its producer, or the broker that appended it."""
 
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers
+    NO_TIMESTAMP_TYPE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
 
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
+
+if TYPE_CHECKING:
+
+    @final
+    class ConsumerRecord(Generic[Key, Value]):
+        """One record as poll() returns it. Not to be changed; made by the leaf `consumer_record`."""
+
+        __match_args__: ClassVar[tuple[str, ...]]
+        topic: str
+        partition: int
+        offset: int
+        timestamp_ms: int
+        key: Key | None
+        value: Value | None
+        headers: tuple[tuple[str, bytes | None], ...]
+        timestamp_type: TimestampType
+        leader_epoch: int
+        """-1 where the broker did not say."""
+        delivery_count: int | None
+        """How often a share consumer was given the record, this time included; None for other consumers."""
+
+        def __init__(
+            self,
+            topic: str,
+            partition: int,
+            offset: int,
+            timestamp_ms: int,
+            *,
+            key: Key | None = None,
+            value: Value | None = None,
+            headers: tuple[tuple[str, bytes | None], ...] = (),
+            timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+            leader_epoch: int = -1,
+            delivery_count: int | None = None,
+        ) -> None: ...
+        @property
+        def topic_partition(self) -> TopicPartition: ...
+        def with_data(
+            self, key: NewKey | None, value: NewValue | None
+        ) -> ConsumerRecord[NewKey, NewValue]:
+            """The same record with another key and value: what deserializers make of it."""
+
+        def with_delivery_count(self, delivery_count: int) -> ConsumerRecord[Key, Value]: ...
+
+else:
+    ConsumerRecord = load_leaf("millstream.clients.core.consumer_record").ConsumerRecord
 
 
 class OffsetAndMetadata(NamedTuple):
