@@ -30,6 +30,9 @@ class SubscriptionType(Enum):
     ASSIGNED = "assigned"
     TOPICS = "topics"
     PATTERN = "pattern"
+    """Matched here, against the names of all topics."""
+    REGEX = "regex"
+    """Matched by the coordinator (KIP-848)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +96,7 @@ class SubscriptionState:
         self.type = SubscriptionType.NONE
         self.topics: frozenset[str] = frozenset()
         self.pattern: re.Pattern[str] | None = None
+        self.regex: str | None = None
         self.partitions: dict[TopicPartition, PartitionState] = {}
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
@@ -103,16 +107,17 @@ class SubscriptionState:
         self.set_partitions(partitions)
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        self._check_not_assigned()
-        self.type = SubscriptionType.TOPICS
+        self._subscribe(SubscriptionType.TOPICS)
         self.topics = frozenset(topics)
-        self.pattern = None
 
     def subscribe_pattern(self, pattern: re.Pattern[str]) -> None:
-        self._check_not_assigned()
-        self.type = SubscriptionType.PATTERN
+        self._subscribe(SubscriptionType.PATTERN)
         self.pattern = pattern
-        self.topics = frozenset()
+
+    def subscribe_regex(self, regex: str) -> None:
+        """For the coordinator to match; which topics those are shows in the assignment only."""
+        self._subscribe(SubscriptionType.REGEX)
+        self.regex = regex
 
     def match_pattern(self, topics: Iterable[str]) -> bool:
         """Take the topics of the cluster that the pattern matches; True when they changed."""
@@ -126,6 +131,7 @@ class SubscriptionState:
         self.type = SubscriptionType.NONE
         self.topics = frozenset()
         self.pattern = None
+        self.regex = None
         self.partitions = {}
 
     def set_partitions(self, partitions: Iterable[TopicPartition]) -> None:
@@ -135,7 +141,7 @@ class SubscriptionState:
 
     @property
     def is_subscribed(self) -> bool:
-        return self.type in (SubscriptionType.TOPICS, SubscriptionType.PATTERN)
+        return self.type not in (SubscriptionType.NONE, SubscriptionType.ASSIGNED)
 
     def state(self, topic_partition: TopicPartition) -> PartitionState:
         state = self.partitions.get(topic_partition)
@@ -143,8 +149,13 @@ class SubscriptionState:
             raise IllegalState(f"{topic_partition} is not assigned to this consumer")
         return state
 
-    def _check_not_assigned(self) -> None:
+    def _subscribe(self, type_: SubscriptionType) -> None:
+        """The new subscription takes the place of the old one; partitions stay until the group decides."""
         if self.type is SubscriptionType.ASSIGNED:
             raise IllegalState(
                 "partitions are assigned by hand; call unsubscribe() before subscribe()"
             )
+        self.type = type_
+        self.topics = frozenset()
+        self.pattern = None
+        self.regex = None
