@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
 from millstream.clients.classic_member import ClassicMember
 from millstream.clients.cluster import Cluster
 from millstream.clients.committed_offsets import commit_offsets, fetch_committed
+from millstream.clients.consumer_member import ConsumerMember
 from millstream.clients.core.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.core.settings import parse_settings
 from millstream.clients.core.subscription import (
@@ -139,14 +140,20 @@ class Consumer:
         pattern: str | re.Pattern[str] | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
-        """Read the partitions that the group gives us of `topics`, or of all topics whose whole name `pattern` matches."""
+        """Read the partitions that the group gives us of `topics`, or of all topics whose whole name `pattern` matches.
+
+        With group_protocol consumer a `pattern` given as text is matched by the broker, in RE2's language; a compiled one
+        is matched here.
+        """
         self._scope.check()
         names = [topics] if isinstance(topics, str) else list(topics)
         if self.config.group_id is None:
             raise ConfigError("subscribe() needs group_id; without a group use assign()")
         if bool(names) == (pattern is not None):
             raise IllegalState("subscribe() takes either topics or a pattern")
-        if pattern is not None:
+        if isinstance(pattern, str) and self.config.group_protocol == "consumer":
+            self._subscription.subscribe_regex(pattern)
+        elif pattern is not None:
             self._subscription.subscribe_pattern(re.compile(pattern))
             self._cluster.metadata.use_all_topics(True)
             self._cluster.request_metadata()
@@ -154,7 +161,8 @@ class Consumer:
             self._subscription.subscribe(names)
             self._cluster.use_topics(*names)
         if self._member is None:
-            self._member = ClassicMember(
+            chosen = ConsumerMember if self.config.group_protocol == "consumer" else ClassicMember
+            self._member = chosen(
                 self.config, self._cluster, self._subscription, self._fetching, self._scope
             )
         self._member.subscribed(listener)

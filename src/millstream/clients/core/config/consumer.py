@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
 from millstream.clients.core.settings import (
@@ -17,12 +17,29 @@ from millstream.errors import ConfigError
 
 ASSIGNOR_NAMES = ("range", "roundrobin", "cooperative-sticky")
 
+_NOT_OF_THE_PROTOCOL = {
+    "classic": ("group_remote_assignor",),
+    "consumer": (
+        "session_timeout_ms",
+        "heartbeat_interval_ms",
+        "partition_assignment_strategy",
+    ),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig(ClientConfig):
     group_id: str | None = setting(None, optional_text, "Group for subscribe() and commits.")
     group_instance_id: str | None = setting(
         None, optional_text, "Name of a static member: it keeps its partitions over a restart."
+    )
+    group_protocol: str = setting(
+        "classic",
+        one_of("classic", "consumer"),
+        "Who shares out partitions: a member (classic), or the coordinator (consumer, KIP-848).",
+    )
+    group_remote_assignor: str | None = setting(
+        None, optional_text, "The coordinator's assignor, with group_protocol consumer."
     )
     auto_offset_reset: str = setting(
         "latest",
@@ -65,8 +82,18 @@ class ConsumerConfig(ClientConfig):
     )
 
     def __post_init__(self) -> None:
+        self._check_group_protocol()
         if self.heartbeat_interval_ms >= self.session_timeout_ms:
             raise ConfigError("heartbeat_interval_ms must be less than session_timeout_ms")
+
+    def _check_group_protocol(self) -> None:
+        """What the other protocol decides by itself is refused, so that nobody believes it has an effect."""
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in _NOT_OF_THE_PROTOCOL[self.group_protocol]:
+            if getattr(self, name) != defaults[name]:
+                raise ConfigError(
+                    f"{name} does not apply with group_protocol={self.group_protocol!r}; leave it out"
+                )
 
 
 class ConsumerSettings(ClientSettings, total=False):
@@ -74,6 +101,8 @@ class ConsumerSettings(ClientSettings, total=False):
 
     group_id: str | None
     group_instance_id: str | None
+    group_protocol: str
+    group_remote_assignor: str | None
     auto_offset_reset: str
     enable_auto_commit: bool
     auto_commit_interval_ms: int
