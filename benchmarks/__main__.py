@@ -1,8 +1,8 @@
 """`make bench`, or `python -m benchmarks NAME...`: runs the benchmarks one after another, each in a fresh process.
 
 Every benchmark measures us and a peer in the same run, A B A B, and prints ratios: absolute figures depend on the machine.
-The peers are Python packages of requirements/dev.txt. With MILLSTREAM_KAFKA_CLASSPATH naming Kafka's jars `broker` and `scale`
-start an Apache Kafka beside us; `clients` measures one that runs already, at MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT.
+The peers are Python packages of requirements/dev.txt. With MILLSTREAM_KAFKA_CLASSPATH naming Kafka's jars the benchmarks
+of broker and clients start an Apache Kafka beside us.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ BENCHMARKS = {
     "scale": "many partitions, connections and group members, against Apache Kafka when one is given",
     "end_to_end": "latency of librdkafka at 1,000 messages a second, against Apache Kafka when one is given",
     "clients": "produce and consume, against confluent-kafka, aiokafka and kafka-python",
+    "client_latency": "time to an acknowledgement, and from producer to consumer, against the other clients",
+    "client_footprint": "import time, memory per partition, processor time of an idle consumer, against the other clients",
     "streams": "operators on the kernel",
     "pipeline": "topic to topic on Apache Spark",
 }

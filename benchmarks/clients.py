@@ -1,7 +1,8 @@
 """Produce and consume records of 100 B and 1 KB: ours by record and by Arrow batch, beside the other Python clients.
 
 One partition, acks=all, 1 MB batches, linger 5 ms, no compression. Each client in turn, twice; the better round counts.
-Against our own broker, and also against an Apache Kafka when MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT names one.
+Against our own broker, and also against an Apache Kafka, which is started when MILLSTREAM_KAFKA_CLASSPATH names its jars.
+Every consumer is asked for up to 5,000 records a poll.
 
     python -m benchmarks.clients [--records N]
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from benchmarks import kafka_peer
+from benchmarks.kafka_peer import KafkaPeer
 from millstream.clients import Consumer, NewTopic, Producer, RangeReader, blocking
 from millstream.testing.broker import Broker
 
@@ -24,6 +26,7 @@ BATCH_BYTES = 1_000_000
 LINGER_MS = 5
 ROUNDS = 2
 ARROW_ROWS = 10_000
+POLL_RECORDS = 5_000
 
 
 class Load(NamedTuple):
@@ -79,9 +82,19 @@ def ours_consume(load: Load) -> None:
             consumer.assign([(load.topic, 0)])
             count = 0
             while count < load.records:
-                count += len(await consumer.poll())
+                count += len(await consumer.poll(max_records=POLL_RECORDS))
 
     asyncio.run(run())
+
+
+def ours_blocking_consume(load: Load) -> None:
+    with blocking.Consumer(
+        bootstrap_servers=load.bootstrap, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([(load.topic, 0)])
+        count = 0
+        while count < load.records:
+            count += len(consumer.poll(max_records=POLL_RECORDS))
 
 
 def ours_arrow_consume(load: Load) -> None:
@@ -128,7 +141,7 @@ def confluent_consume(load: Load) -> None:
     consumer.assign([confluent_kafka.TopicPartition(load.topic, 0, 0)])
     count = 0
     while count < load.records:
-        count += len(consumer.consume(5_000, timeout=1))
+        count += len(consumer.consume(POLL_RECORDS, timeout=1))
     consumer.close()
 
 
@@ -158,7 +171,7 @@ def aiokafka_consume(load: Load) -> None:
         ) as consumer:
             count = 0
             while count < load.records:
-                found = await consumer.getmany(timeout_ms=1000, max_records=5_000)
+                found = await consumer.getmany(timeout_ms=1000, max_records=POLL_RECORDS)
                 count += sum(map(len, found.values()))
 
     asyncio.run(run())
@@ -187,7 +200,7 @@ def kafka_python_consume(load: Load) -> None:
     )
     count = 0
     while count < load.records:
-        found = consumer.poll(timeout_ms=1000, max_records=5_000)
+        found = consumer.poll(timeout_ms=1000, max_records=POLL_RECORDS)
         count += sum(map(len, found.values()))
     consumer.close()
 
@@ -202,6 +215,7 @@ PRODUCERS: dict[str, Callable[[Load], None]] = {
 }
 CONSUMERS: dict[str, Callable[[Load], None]] = {
     "ours, by record": ours_consume,
+    "ours, blocking": ours_blocking_consume,
     "ours, Arrow": ours_arrow_consume,
     "confluent-kafka": confluent_consume,
     "aiokafka": aiokafka_consume,
@@ -253,9 +267,9 @@ def main() -> None:
     options = parser.parse_args()
     with Broker(in_process=False) as broker:
         run("our broker", broker.bootstrap_servers, options.records)
-    kafka = os.environ.get("MILLSTREAM_KAFKA_BOOTSTRAP")
-    if kafka:
-        run("Apache Kafka", kafka, options.records)
+    if kafka_peer.is_available():
+        with KafkaPeer() as peer:
+            run("Apache Kafka", peer.bootstrap_servers, options.records)
 
 
 if __name__ == "__main__":
