@@ -1,4 +1,4 @@
-"""For your tests: brokers in and out of process, the topology test driver, simulated disks and randomness.
+"""For your tests: brokers in and out of process, a proxy that injects faults, a checker of histories, the topology test driver.
 
 Names are loaded when they are used, because pytest imports this package at every start.
 """
@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from millstream.testing.broker import Broker
+    from millstream.testing.fault_plan import Rule
+    from millstream.testing.fault_proxy import FaultProxy
     from millstream.testing.topology_test_driver import TopologyTestDriver
 
-__all__ = ["Broker", "TopologyTestDriver"]
+__all__ = ["Broker", "FaultProxy", "Rule", "TopologyTestDriver"]
 
 _MODULES = {
     "Broker": "millstream.testing.broker",
+    "FaultProxy": "millstream.testing.fault_proxy",
+    "Rule": "millstream.testing.fault_plan",
     "TopologyTestDriver": "millstream.testing.topology_test_driver",
 }
 
