@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from millstream.testing.broker import Broker
     from millstream.testing.fault_plan import Rule
     from millstream.testing.fault_proxy import FaultProxy
+    from millstream.testing.history import History
     from millstream.testing.topology_test_driver import TopologyTestDriver
 
-__all__ = ["Broker", "FaultProxy", "Rule", "TopologyTestDriver"]
+__all__ = ["Broker", "FaultProxy", "History", "Rule", "TopologyTestDriver"]
 
 _MODULES = {
     "Broker": "millstream.testing.broker",
     "FaultProxy": "millstream.testing.fault_proxy",
+    "History": "millstream.testing.history",
     "Rule": "millstream.testing.fault_plan",
     "TopologyTestDriver": "millstream.testing.topology_test_driver",
 }

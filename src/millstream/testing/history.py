@@ -1,0 +1,119 @@
+"""What clients did and what came of it, written down to be checked: sends, transactions, polls.
+
+Pure values; `history_check` finds what is wrong with them. Values must be unique in a partition: they identify records.
+
+    history = History()
+    send = history.send("producer-1", TopicPartition("t", 0), b"17")     # before it is sent
+    send.acknowledge(offset)                                             # or send.fail(), or neither: nobody knows
+    history.poll("consumer-1", [Read(TopicPartition("t", 0), 0, b"17")])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from millstream.model import TopicPartition
+
+
+class Outcome(Enum):
+    """What the client was told. UNKNOWN: it may have happened or not, as after a timeout."""
+
+    ACKNOWLEDGED = "acknowledged"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(slots=True)
+class Send:
+    """One record that a producer sent. `offset` is known when it was acknowledged, if the broker told it."""
+
+    producer: str
+    partition: TopicPartition
+    value: bytes
+    transaction: Transaction | None = None
+    outcome: Outcome = Outcome.UNKNOWN
+    offset: int | None = None
+
+    def acknowledge(self, offset: int) -> None:
+        """Offset -1: the broker did not tell it."""
+        self.outcome = Outcome.ACKNOWLEDGED
+        self.offset = offset if offset >= 0 else None
+
+    def fail(self) -> None:
+        """It was definitely not written. Leave it alone when that is not certain."""
+        self.outcome = Outcome.FAILED
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """Sends that become visible together or not at all."""
+
+    producer: str
+    name: str
+    outcome: Outcome = Outcome.UNKNOWN
+
+    def commit(self) -> None:
+        self.outcome = Outcome.ACKNOWLEDGED
+
+    def abort(self) -> None:
+        self.outcome = Outcome.FAILED
+
+
+class Read(NamedTuple):
+    partition: TopicPartition
+    offset: int
+    value: bytes
+
+
+@dataclass(slots=True)
+class Poll:
+    """`moved`: since its last poll the consumer was rebalanced or sought, so its positions may have changed."""
+
+    consumer: str
+    reads: tuple[Read, ...]
+    moved: bool = False
+    transaction: Transaction | None = None
+
+
+@dataclass(slots=True)
+class History:
+    """In the order in which things were begun."""
+
+    sends: list[Send] = field(default_factory=list)
+    polls: list[Poll] = field(default_factory=list)
+    transactions: list[Transaction] = field(default_factory=list)
+    is_complete: bool = False
+    """Everything was healed, and each partition read to its end: what was not seen is not there."""
+
+    def send(
+        self,
+        producer: str,
+        partition: TopicPartition,
+        value: bytes,
+        transaction: Transaction | None = None,
+    ) -> Send:
+        send = Send(producer, partition, value, transaction)
+        self.sends.append(send)
+        return send
+
+    def begin(self, producer: str, name: str) -> Transaction:
+        transaction = Transaction(producer, name)
+        self.transactions.append(transaction)
+        return transaction
+
+    def poll(
+        self,
+        consumer: str,
+        reads: Iterable[Read],
+        *,
+        moved: bool = False,
+        transaction: Transaction | None = None,
+    ) -> None:
+        self.polls.append(Poll(consumer, tuple(reads), moved, transaction))
+
+    def reads(self) -> Iterator[Read]:
+        for poll in self.polls:
+            yield from poll.reads
