@@ -9,6 +9,11 @@ from millstream.clients.core.values import (
     OffsetAndTimestamp,
     RecordMetadata,
 )
+from millstream.clients.core.transaction_errors import (
+    TransactionAborted,
+    TransactionalProducerFailed,
+    TransactionFailed,
+)
 from millstream.clients.delivery import BatchDelivery, Delivery
 from millstream.clients.member import RebalanceListener
 from millstream.clients.producer import Producer
@@ -31,4 +36,7 @@ __all__ = [
     "RebalanceListener",
     "RecordMetadata",
     "TopicPartition",
+    "TransactionAborted",
+    "TransactionFailed",
+    "TransactionalProducerFailed",
 ]

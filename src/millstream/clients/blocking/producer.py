@@ -7,9 +7,10 @@ crossing to the loop thread costs more than a whole send, so only what must wait
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
+from collections.abc import Coroutine, Iterator
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 
 from millstream.clients import producer
 from millstream.clients.blocking.loop_thread import LoopThread
@@ -129,8 +130,25 @@ class Producer(Twin[producer.Producer]):
         delivery = self._loop.run(self._client.send_batch(topic, records, partition=partition))
         return BatchDelivery(delivery, self._loop)
 
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Self]:
+        """A transaction as a block: committed at its end, aborted by an exception. Initializes when nobody has."""
+        block = self._client.transaction()
+        self._loop.run(block.__aenter__())
+        try:
+            yield self
+        except BaseException as error:
+            self._loop.run(block.__aexit__(type(error), error, error.__traceback__))
+            raise
+        self._loop.run(block.__aexit__(None, None, None))
+
     partitions_for = waits(producer.Producer.partitions_for)
     flush = waits(producer.Producer.flush)
+    init_transactions = waits(producer.Producer.init_transactions)
+    begin_transaction = waits(producer.Producer.begin_transaction)
+    send_offsets_to_transaction = waits(producer.Producer.send_offsets_to_transaction)
+    commit_transaction = waits(producer.Producer.commit_transaction)
+    abort_transaction = waits(producer.Producer.abort_transaction)
 
     def close(self, timeout_ms: int | None = None) -> None:
         """Flush, fail what is left after `timeout_ms`, disconnect. Idempotent."""

@@ -17,7 +17,6 @@ from millstream.errors import InvalidRecord
 from millstream.records.arrow import ReadOptions, from_arrow, to_arrow
 from millstream.records.batch import patch_offset_and_epoch
 from millstream.records.builder import BatchOptions
-from millstream.records.compression import Codec
 from millstream.records.transactions import AbortedTransactionFilter
 from millstream.runtime.native import load_leaf
 
@@ -53,14 +52,14 @@ def rows_by_partition(
 
 
 def encode_rows(
-    rows: pa.RecordBatch, codec: Codec, batch_bytes_max: int, now_ms: int
+    rows: pa.RecordBatch, options: BatchOptions, batch_bytes_max: int, now_ms: int
 ) -> Iterator[tuple[bytearray, int]]:
     """Record batches of the rows with their record counts, encoded as they are asked for."""
     step = max(1, rows.num_rows * _SLICE_BYTES // max(rows.nbytes, 1))
     for start in range(0, rows.num_rows, step):
         for encoded in from_arrow(
             rows.slice(start, step),
-            BatchOptions(codec=codec),
+            options,
             batch_bytes_max=batch_bytes_max,
             default_timestamp_ms=now_ms,
         ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,7 +12,6 @@ from millstream.clients.core.producer_batch import ProducerBatch, RecordColumns
 from millstream.clients.core.values import Headers
 from millstream.records.batch import BATCH_HEADER_BYTES, patch_producer, read_header
 from millstream.records.builder import BatchOptions, RecordsSummary, finish_batch
-from millstream.records.compression import Codec
 from millstream.records.record import iterate_records
 from millstream.runtime.native import load_leaf
 
@@ -23,10 +23,10 @@ else:
 _UNBOUNDED: Final = 2**31 - 1
 
 
-def encode_batch(batch: ProducerBatch, codec: Codec) -> bytearray:
+def encode_batch(batch: ProducerBatch, options: BatchOptions) -> bytearray:
     """The batch under its current producer numbers; the bytes are kept for the next attempt."""
     if batch.encoded is None:
-        batch.encoded = _encode(batch, codec)
+        batch.encoded = _encode(batch, options)
     elif batch.base_sequence >= 0:
         patch_producer(
             memoryview(batch.encoded), batch.producer_id, batch.producer_epoch, batch.base_sequence
@@ -49,7 +49,7 @@ def columns_of(batch: ProducerBatch) -> RecordColumns:
     return columns
 
 
-def _encode(batch: ProducerBatch, codec: Codec) -> bytearray:
+def _encode(batch: ProducerBatch, options: BatchOptions) -> bytearray:
     """Whole columns go to the compiled writer; nothing is done per record in Python but taking lengths."""
     columns = batch.columns
     assert columns is not None, "a batch has columns or bytes"
@@ -67,8 +67,8 @@ def _encode(batch: ProducerBatch, codec: Codec) -> bytearray:
     return finish_batch(
         out,
         RecordsSummary(rows, rows - 1, columns.timestamps[0], max_timestamp),
-        BatchOptions(
-            codec=codec,
+        replace(
+            options,
             producer_id=batch.producer_id,
             producer_epoch=batch.producer_epoch,
             base_sequence=batch.base_sequence,

@@ -17,6 +17,8 @@ from millstream.protocol.generated.produce import (
 )
 
 _FIRST_VERSION_WITH_TOPIC_IDS = 13
+EXPLICIT_PRODUCE_VERSION_MAX = 11
+"""Later versions say that partitions join the transaction by the request itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +30,15 @@ class ProduceIntent:
     topic_ids: dict[str, Uuid]
     acks: int
     timeout_ms: int
+    transactional_id: str | None = None
+    joins_implicitly: bool = False
+    """The request adds its partitions to the transaction (KIP-890)."""
 
     @property
     def version_max(self) -> int:
-        """Version 13 names topics by id only."""
+        """From version 12 on partitions join a transaction by it; version 13 names topics by id only."""
+        if self.transactional_id is not None and not self.joins_implicitly:
+            return EXPLICIT_PRODUCE_VERSION_MAX
         if any(topic_id == ZERO_UUID for topic_id in self.topic_ids.values()):
             return _FIRST_VERSION_WITH_TOPIC_IDS - 1
         return 2**15
@@ -47,7 +54,7 @@ class ProduceIntent:
             assert batch.encoded is not None, "batches are encoded when they are drained"
             data.partition_data.append(PartitionProduceData(partition, batch.encoded))
         return ProduceRequest(
-            transactional_id=None,
+            transactional_id=self.transactional_id,
             acks=self.acks,
             timeout_ms=self.timeout_ms,
             topic_data=list(topics.values()),

@@ -16,6 +16,7 @@ from millstream.clients.core.cluster_metadata import ClusterMetadata
 from millstream.clients.core.partition_queue import PartitionQueue
 from millstream.clients.core.produce_request import ProduceIntent, topic_ids_of
 from millstream.clients.core.producer_batch import BatchOutcome, ProducerBatch, RecordColumns
+from millstream.clients.core.transaction import Transaction
 from millstream.errors import (
     CorruptMessage,
     DuplicateSequenceNumber,
@@ -36,6 +37,7 @@ from millstream.errors import (
 )
 from millstream.model import TopicPartition
 from millstream.protocol.generated.produce import PartitionProduceResponse, ProduceResponse
+from millstream.records.builder import BatchOptions
 from millstream.records.compression import Codec
 from millstream.runtime import Random
 
@@ -66,12 +68,21 @@ class SenderPolicy:
 
 class Sender:
     def __init__(
-        self, policy: SenderPolicy, accumulator: RecordAccumulator, random: Random
+        self,
+        policy: SenderPolicy,
+        accumulator: RecordAccumulator,
+        random: Random,
+        transaction: Transaction | None = None,
     ) -> None:
+        """With a transaction batches go out only in it, and one that fails fails it."""
         self._policy = policy
         self._accumulator = accumulator
         self._random = random
+        self._transaction = transaction
         self._in_flight_by_node: dict[int, int] = {}
+        self._batch_options = BatchOptions(
+            codec=policy.codec, is_transactional=transaction is not None
+        )
         self._identity: tuple[int, int] | None = None
         self._turn = 0
         self.metadata_wanted = False
@@ -79,7 +90,12 @@ class Sender:
 
     @property
     def producer_id_wanted(self) -> bool:
-        return self._policy.idempotent and self._identity is None
+        """Transactional producers get theirs by init_transactions()."""
+        return self._policy.idempotent and self._identity is None and self._transaction is None
+
+    @property
+    def _refusal(self) -> MillstreamError | None:
+        return None if self._transaction is None else self._transaction.refusal
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
         self._identity = (producer_id, producer_epoch)
@@ -96,7 +112,7 @@ class Sender:
 
         Only nodes that `is_ready` get requests: what goes to a node must go over one connection, or order is lost.
         """
-        if self.producer_id_wanted:
+        if self.producer_id_wanted or self._refusal is not None:
             return []
         chosen: dict[int, dict[TopicPartition, ProducerBatch]] = {}
         sizes: dict[int, int] = {}
@@ -113,6 +129,8 @@ class Sender:
             size = sizes.get(leader, 0) + batch.size_bytes
             is_full = leader in chosen and size > self._policy.request_bytes_max
             if is_full or self._in_flight_by_node.get(leader, 0) >= self._policy.in_flight_max:
+                continue
+            if self._transaction is not None and not self._transaction.admit(queue.topic_partition):
                 continue
             sizes[leader] = size
             chosen.setdefault(leader, {})[queue.topic_partition] = batch
@@ -182,11 +200,13 @@ class Sender:
                     batch.last_error = error
 
     def expire(self, now_ms: int) -> list[ProducerBatch]:
-        """Fail the waiting batches whose delivery time is over."""
+        """Fail the waiting batches whose delivery time is over, or whose transaction has failed."""
         settled: list[ProducerBatch] = []
         for queue in self._accumulator.busy_queues:
-            for batch in [b for b in queue.waiting if b.deadline_ms <= now_ms]:
-                settled += self._give_up(queue, batch, _expired(batch), waiting=True)
+            for batch in list(queue.waiting):
+                error = self._refusal or (_expired(batch) if batch.deadline_ms <= now_ms else None)
+                if error is not None:
+                    settled += self._give_up(queue, batch, error, waiting=True)
             self._maybe_reset(queue)
         return settled
 
@@ -232,11 +252,8 @@ class Sender:
             queue = self._accumulator.queue(topic_partition)
             queue.take(batch)
             if self._policy.idempotent:
-                if queue.producer_id < 0:
-                    assert self._identity is not None, "drain waits for a producer id"
-                    queue.adopt(*self._identity)
-                queue.number(batch)
-            encode_batch(batch, self._policy.codec)
+                self._number(queue, batch)
+            encode_batch(batch, self._batch_options)
         self._in_flight_by_node[node_id] = self._in_flight_by_node.get(node_id, 0) + 1
         patience_ms = min(batch.deadline_ms for batch in batches.values()) - now_ms
         return ProduceIntent(
@@ -245,7 +262,19 @@ class Sender:
             topic_ids_of(cluster, batches),
             self._policy.acks,
             max(1, min(self._policy.request_timeout_ms, patience_ms)),
+            self._transaction.transactional_id if self._transaction is not None else None,
+            joins_implicitly=self._transaction is not None and self._transaction.is_implicit,
         )
+
+    def _number(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        """Transactions renew the identity of all partitions; without one each partition bumps its own epoch."""
+        if self._transaction is not None:
+            if (queue.producer_id, queue.producer_epoch) != self._transaction.identity:
+                queue.adopt(*self._transaction.identity)
+        elif queue.producer_id < 0:
+            assert self._identity is not None, "drain waits for a producer id"
+            queue.adopt(*self._identity)
+        queue.number(batch)
 
     def _arrived(self, intent: ProduceIntent) -> None:
         self._in_flight_by_node[intent.node_id] -= 1
@@ -279,8 +308,10 @@ class Sender:
         """True when the broker refused the batch's numbers: it is not in the log and may be sent again.
 
         Behind an earlier unsettled batch that is only a matter of order. Otherwise the broker will never take these
-        numbers, and the partition must start over.
+        numbers, and the partition must start over; a transaction is aborted then.
         """
+        if self._transaction is not None:
+            return isinstance(error, OutOfOrderSequenceNumber) and not queue.is_oldest(batch)
         if isinstance(error, _IDENTITY_LOST):
             self._identity = None
             queue.producer_epoch = _EPOCH_SPENT
@@ -295,6 +326,8 @@ class Sender:
     def _try_again(
         self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError, now_ms: int
     ) -> list[ProducerBatch]:
+        if self._refusal is not None:
+            return self._give_up(queue, batch, self._refusal)
         if now_ms >= batch.deadline_ms:
             return self._give_up(queue, batch, _expired(batch))
         if batch.attempts > self._policy.retries:
@@ -314,7 +347,9 @@ class Sender:
         """What had numbers leaves a hole. If it may be in the log, the next answer will tell; else start over."""
         if waiting:
             queue.waiting.remove(batch)
-        if batch.base_sequence >= 0 and not batch.maybe_appended:
+        if self._transaction is not None:
+            self._transaction.batch_failed(error, has_numbers=batch.base_sequence >= 0)
+        elif batch.base_sequence >= 0 and not batch.maybe_appended:
             queue.reset_wanted = True
         return self._settle(batch, BatchOutcome(error=error))
 

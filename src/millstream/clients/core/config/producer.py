@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
-from millstream.clients.core.settings import boolean, integer, one_of, setting
+from millstream.clients.core.settings import boolean, integer, one_of, optional_text, setting
 from millstream.errors import ConfigError
 
 CODEC_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -41,6 +41,12 @@ class ProducerConfig(ClientConfig):
     max_in_flight_requests_per_connection: int = setting(
         5, integer(1), "Unanswered requests per broker; at most 5 with idempotence."
     )
+    transactional_id: str | None = setting(
+        None, optional_text, "Makes sends transactional; one live producer has it at a time."
+    )
+    transaction_timeout_ms: int = setting(
+        60_000, integer(1), "A transaction open for longer is aborted by the coordinator."
+    )
 
     def __post_init__(self) -> None:
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
@@ -49,6 +55,8 @@ class ProducerConfig(ClientConfig):
                 f" ({self.linger_ms + self.request_timeout_ms}), got {self.delivery_timeout_ms}"
             )
         if not self.enable_idempotence:
+            if self.transactional_id is not None:
+                raise ConfigError("transactional_id needs enable_idempotence=True")
             return
         if self.acks != -1:
             raise ConfigError('enable_idempotence needs acks="all"; set enable_idempotence=False')
@@ -73,3 +81,5 @@ class ProducerSettings(ClientSettings, total=False):
     delivery_timeout_ms: int
     retries: int
     max_in_flight_requests_per_connection: int
+    transactional_id: str | None
+    transaction_timeout_ms: int

@@ -1,0 +1,237 @@
+"""The background half of a producer: sends what `core.sender` says, and tells what became of it.
+
+Owns the sender's task, connections being opened and everybody who waits for batches to settle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+
+from millstream.clients.buffer_memory import BufferMemory
+from millstream.clients.cluster import Cluster
+from millstream.clients.connection import Connection
+from millstream.clients.core.accumulator import RecordAccumulator
+from millstream.clients.core.produce_request import ProduceIntent
+from millstream.clients.core.producer_batch import ProducerBatch
+from millstream.clients.core.sender import Sender
+from millstream.clients.delivery import Settlements
+from millstream.clients.tasks import TaskScope
+from millstream.errors import KafkaError, MillstreamError, RequestTimedOut, error_for
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
+from millstream.protocol.generated.produce import ProduceResponse
+
+_NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
+
+Guard = contextlib.AbstractContextManager[object]
+"""Held while batches are touched; appending may happen in other threads."""
+
+
+class Sending:
+    def __init__(
+        self,
+        cluster: Cluster,
+        scope: TaskScope,
+        sender: Sender,
+        accumulator: RecordAccumulator,
+        guard: Guard,
+    ) -> None:
+        self._cluster = cluster
+        self._scope = scope
+        self._sender = sender
+        self._accumulator = accumulator
+        self._guard = guard
+        self.memory = BufferMemory(accumulator, cluster.now_ms)
+        self.settlements = Settlements()
+        self.after_drain: Callable[[], None] = lambda: None
+        """Called when batches were taken: some may wait to be admitted to the transaction."""
+        self._failed: list[ProducerBatch] = []
+        self._wake = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._hurrying = 0
+        self._connecting: set[int] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    def wake(self) -> None:
+        """There may be something to send."""
+        if self._task is None or self._task.done():
+            self._scope.check()
+            self._task = self._scope.start(self._run(), "sender")
+        self._wake.set()
+
+    def observe_metadata(self) -> None:
+        self._wake.set()
+
+    async def settle_all(self, deadline_ms: int | None) -> None:
+        """Wait, without linger, until all that was queued so far is acknowledged or has failed.
+
+        Raises RequestTimedOut at the deadline.
+        """
+        limit = self._accumulator.next_order
+        if not self._accumulator.has_unsettled_before(limit):
+            return
+        left_s = None if deadline_ms is None else (deadline_ms - self._cluster.now_ms()) / 1000
+        self._hurrying += 1
+        self.wake()
+        try:
+            async with asyncio.timeout(left_s):
+                while self._accumulator.has_unsettled_before(limit):
+                    self._settled.clear()
+                    await self._settled.wait()
+                    self._scope.check()
+        except TimeoutError as error:
+            count = self._accumulator.unsettled_count
+            raise RequestTimedOut(
+                f"{count} batches are not settled within the time limit"
+            ) from error
+        finally:
+            self._hurrying -= 1
+
+    def abandon(self, error: MillstreamError) -> None:
+        """Fail everything that is not settled."""
+        with self._guard:
+            settled = self._sender.abandon(error)
+        self._announce(settled)
+
+    def end(self) -> None:
+        """Nothing will be sent any more: tell everybody who waits."""
+        self._settled.set()
+        self.memory.wake_all()
+
+    def forget_failures(self) -> None:
+        """They were told otherwise."""
+        self._failed.clear()
+
+    def raise_unseen_failures(self) -> None:
+        """The first error that nobody was told of, with a note how many more there are."""
+        failed, self._failed = self._failed, []
+        errors = [
+            batch.outcome.error
+            for batch in failed
+            if not batch.error_seen
+            and batch.outcome is not None
+            and batch.outcome.error is not None
+        ]
+        if not errors:
+            return
+        if len(errors) > 1:
+            errors[0].add_note(f"{len(errors) - 1} more batches failed since the last flush")
+        raise errors[0]
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            if self._sender.producer_id_wanted:
+                await self._fetch_producer_id()
+            now_ms = self._cluster.now_ms()
+            hurry = self._hurrying > 0 or self.memory.is_awaited
+            with self._guard:
+                expired = self._sender.expire(now_ms)
+                intents = self._sender.drain(
+                    self._cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
+                )
+            self._announce(expired)
+            for intent in intents:
+                connection = self._cluster.open_connection(intent.node_id)
+                assert connection is not None, "nodes are drained that have a connection"
+                self._scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
+            self.after_drain()
+            if self._sender.metadata_wanted:
+                self._sender.metadata_wanted = False
+                self._cluster.use_topics(*self._waiting_topics())
+                self._cluster.request_metadata()
+            await self._wait_for_work()
+
+    async def _wait_for_work(self) -> None:
+        with self._guard:
+            wait_ms = self._sender.next_wake_ms(self._cluster.now_ms())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
+                await self._wake.wait()
+
+    def _is_ready(self, node_id: int) -> bool:
+        """An open connection is there; if not, one is on its way."""
+        if self._cluster.open_connection(node_id) is not None:
+            return True
+        if node_id not in self._connecting:
+            self._connecting.add(node_id)
+            self._scope.start(self._connect(node_id), f"connect to {node_id}")
+        return False
+
+    async def _connect(self, node_id: int) -> None:
+        try:
+            await self._cluster.connection(node_id)
+        except KafkaError as error:
+            with self._guard:
+                self._sender.handle_unreachable(node_id, self._cluster.picture, error)
+        finally:
+            self._connecting.discard(node_id)
+            self._wake.set()
+
+    async def _send(self, intent: ProduceIntent, connection: Connection) -> None:
+        try:
+            response = await self._exchange(intent, connection)
+        except KafkaError as error:
+            with self._guard:
+                settled = self._sender.handle_failure(intent, error, self._cluster.now_ms())
+        else:
+            with self._guard:
+                settled = self._sender.handle_response(intent, response, self._cluster.now_ms())
+            if response is not None:
+                self._cluster.learn(intent.news(response))
+        self._announce(settled)
+        self._wake.set()
+
+    async def _exchange(
+        self, intent: ProduceIntent, connection: Connection
+    ) -> ProduceResponse | None:
+        """Written before anything is awaited: tasks start in the order of the intents, and so stand the requests."""
+        if intent.acks == 0:
+            await connection.send_without_response(
+                ApiKey.PRODUCE, intent.request(), version_max=intent.version_max
+            )
+            return None
+        return await connection.request(
+            ApiKey.PRODUCE,
+            intent.request(),
+            ProduceResponse,
+            timeout_ms=intent.timeout_ms,
+            version_max=intent.version_max,
+        )
+
+    async def _fetch_producer_id(self) -> None:
+        """Retried until the oldest batch's delivery time is over; the expiry then tells its senders."""
+        request = InitProducerIdRequest(
+            transactional_id=None, transaction_timeout_ms=_NO_TRANSACTION_TIMEOUT_MS
+        )
+        try:
+            response = await self._cluster.request_any(
+                ApiKey.INIT_PRODUCER_ID, request, InitProducerIdResponse
+            )
+            if response.error_code:
+                raise error_for(response.error_code)
+        except KafkaError as error:
+            if not error.retriable:
+                self.abandon(error)
+            await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
+        else:
+            self._sender.set_producer_id(response.producer_id, response.producer_epoch)
+
+    def _announce(self, settled: Sequence[ProducerBatch]) -> None:
+        if not settled:
+            return
+        self._failed += [
+            b for b in settled if b.outcome is not None and b.outcome.error is not None
+        ]
+        self.settlements.announce(settled)
+        self.memory.let_in()
+        self._settled.set()
+
+    def _waiting_topics(self) -> set[str]:
+        with self._guard:
+            return {queue.topic_partition.topic for queue in self._accumulator.busy_queues}
