@@ -2,17 +2,17 @@
 
 from millstream.clients.admin import Admin, NewTopic
 from millstream.clients.consumer import ArrowRecords, Consumer
+from millstream.clients.core.transaction_errors import (
+    TransactionAborted,
+    TransactionalProducerFailed,
+    TransactionFailed,
+)
 from millstream.clients.core.values import (
     ConsumerGroupMetadata,
     ConsumerRecord,
     OffsetAndMetadata,
     OffsetAndTimestamp,
     RecordMetadata,
-)
-from millstream.clients.core.transaction_errors import (
-    TransactionAborted,
-    TransactionalProducerFailed,
-    TransactionFailed,
 )
 from millstream.clients.delivery import BatchDelivery, Delivery
 from millstream.clients.member import RebalanceListener
