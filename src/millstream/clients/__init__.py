@@ -2,6 +2,7 @@
 
 from millstream.clients.admin import Admin, NewTopic
 from millstream.clients.consumer import ArrowRecords, Consumer
+from millstream.clients.core.share_values import AcknowledgeType, TopicIdPartition
 from millstream.clients.core.transaction_errors import (
     TransactionAborted,
     TransactionalProducerFailed,
@@ -18,9 +19,11 @@ from millstream.clients.delivery import BatchDelivery, Delivery
 from millstream.clients.member import RebalanceListener
 from millstream.clients.producer import Producer
 from millstream.clients.range_reader import RangeReader
+from millstream.clients.share_consumer import ShareConsumer
 from millstream.model import TopicPartition
 
 __all__ = [
+    "AcknowledgeType",
     "Admin",
     "ArrowRecords",
     "BatchDelivery",
@@ -35,6 +38,8 @@ __all__ = [
     "RangeReader",
     "RebalanceListener",
     "RecordMetadata",
+    "ShareConsumer",
+    "TopicIdPartition",
     "TopicPartition",
     "TransactionAborted",
     "TransactionFailed",

@@ -4,6 +4,7 @@ from millstream.clients.blocking.admin import Admin
 from millstream.clients.blocking.consumer import Consumer, RangeReader
 from millstream.clients.blocking.loop_thread import ForkedClient
 from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
+from millstream.clients.blocking.share_consumer import ShareConsumer
 
 __all__ = [
     "Admin",
@@ -13,4 +14,5 @@ __all__ = [
     "ForkedClient",
     "Producer",
     "RangeReader",
+    "ShareConsumer",
 ]

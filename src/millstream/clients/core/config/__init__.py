@@ -4,6 +4,7 @@ from millstream.clients.core.config.admin import AdminConfig, AdminSettings
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
 from millstream.clients.core.config.consumer import ConsumerConfig, ConsumerSettings
 from millstream.clients.core.config.producer import ProducerConfig, ProducerSettings
+from millstream.clients.core.config.share import ShareConsumerConfig, ShareConsumerSettings
 
 __all__ = [
     "AdminConfig",
@@ -14,4 +15,6 @@ __all__ = [
     "ConsumerSettings",
     "ProducerConfig",
     "ProducerSettings",
+    "ShareConsumerConfig",
+    "ShareConsumerSettings",
 ]

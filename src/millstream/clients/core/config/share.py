@@ -1,0 +1,69 @@
+"""Settings of the share consumer (KIP-932)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.clients.core.config.client import ClientConfig, ClientSettings
+from millstream.clients.core.settings import boolean, integer, one_of, setting, text
+from millstream.errors import ConfigError
+
+IMPLICIT = "implicit"
+EXPLICIT = "explicit"
+BATCH_OPTIMIZED = "batch_optimized"
+RECORD_LIMIT = "record_limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareConsumerConfig(ClientConfig):
+    """What is the group's, and not the consumer's: share.auto.offset.reset, share.isolation.level, lock and delivery limits."""
+
+    group_id: str = setting("", text, "The share group; there is none by default.")
+    share_acknowledgement_mode: str = setting(
+        IMPLICIT,
+        one_of(IMPLICIT, EXPLICIT),
+        "implicit: the next poll() accepts what the last one returned; explicit: every record is acknowledged.",
+    )
+    share_acquire_mode: str = setting(
+        BATCH_OPTIMIZED,
+        one_of(BATCH_OPTIMIZED, RECORD_LIMIT),
+        "batch_optimized: whole record batches, beyond max_poll_records; record_limit: never more than that.",
+    )
+    fetch_min_bytes: int = setting(1, integer(0), "The broker waits for this many bytes.")
+    fetch_max_wait_ms: int = setting(500, integer(0), "But not longer than this.")
+    fetch_max_bytes: int = setting(52_428_800, integer(1), "Bytes of one fetch response.")
+    max_poll_records: int = setting(500, integer(1), "Records poll() aims at.")
+    max_poll_interval_ms: int = setting(
+        300_000, integer(1), "Without a poll() for this long the member leaves its group."
+    )
+    client_rack: str = setting(
+        "", lambda _, value: str(value), "Rack, told to the group's coordinator."
+    )
+    check_crcs: bool = setting(True, boolean, "Verify the checksum of every batch.")
+    allow_auto_create_topics: bool = setting(
+        True, boolean, "Asking for a topic that does not exist may create it."
+    )
+    default_api_timeout_ms: int = setting(
+        60_000, integer(0), "Time limit of calls that have none of their own."
+    )
+
+    def __post_init__(self) -> None:
+        if not self.group_id:
+            raise ConfigError("a share consumer needs group_id")
+
+
+class ShareConsumerSettings(ClientSettings, total=False):
+    """Keyword arguments of ShareConsumer; see ShareConsumerConfig."""
+
+    group_id: str
+    share_acknowledgement_mode: str
+    share_acquire_mode: str
+    fetch_min_bytes: int
+    fetch_max_wait_ms: int
+    fetch_max_bytes: int
+    max_poll_records: int
+    max_poll_interval_ms: int
+    client_rack: str
+    check_crcs: bool
+    allow_auto_create_topics: bool
+    default_api_timeout_ms: int

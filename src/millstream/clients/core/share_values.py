@@ -1,0 +1,101 @@
+"""What a share consumer says of records, and of whom: plain values (KIP-932)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from millstream.errors import KafkaError
+from millstream.model import TopicPartition, Uuid
+
+
+class AcknowledgeType(IntEnum):
+    """What became of a record. Numbers of the protocol."""
+
+    ACCEPT = 1
+    """It was processed."""
+    RELEASE = 2
+    """It was not: somebody is to get it again, until the group's limit of deliveries."""
+    REJECT = 3
+    """It cannot be processed by anybody: nobody is to get it again."""
+    RENEW = 4
+    """It is still being processed: the lock begins anew, and poll() returns the record again (KIP-1222)."""
+
+
+GAP: Final = 0
+"""There is no such record: what is said of offsets that were acquired and hold nothing to read."""
+
+Acknowledgements = dict[int, int]
+"""By offset: an AcknowledgeType, or GAP."""
+
+
+class TopicIdPartition(NamedTuple):
+    """A partition of a topic that keeps its identity when another topic takes over the name."""
+
+    topic_id: Uuid
+    topic: str
+    partition: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class NodeAcknowledgements(NamedTuple):
+    """`node_id`: who handed the records out, the only one who can take them back."""
+
+    node_id: int
+    partition: TopicIdPartition
+    acknowledgements: Acknowledgements
+
+
+class AcknowledgementOutcome(NamedTuple):
+    """What the broker made of acknowledgements: `error` is None when it took them."""
+
+    partition: TopicIdPartition
+    acknowledgements: Acknowledgements
+    error: KafkaError | None
+    lock_timeout_ms: int | None = None
+
+    @property
+    def renews(self) -> bool:
+        return AcknowledgeType.RENEW in self.acknowledgements.values()
+
+
+AcknowledgementCommitCallback = Callable[
+    [Mapping[TopicIdPartition, AbstractSet[int]], KafkaError | None], None
+]
+"""Takes the offsets that were acknowledged, a partition at a time, and the error if they could not be."""
+
+
+class AcknowledgedRange(NamedTuple):
+    """`types` has one entry for all offsets of the range, or one for each."""
+
+    first_offset: int
+    last_offset: int
+    types: list[int]
+
+
+def acknowledged_ranges(acknowledgements: Acknowledgements) -> Iterable[AcknowledgedRange]:
+    """As requests carry them: a range for each run of offsets, in order."""
+    first = last = -1
+    types: list[int] = []
+    for offset in sorted(acknowledgements):
+        if types and offset != last + 1:
+            yield _range(first, last, types)
+            types = []
+        if not types:
+            first = offset
+        last = offset
+        types.append(acknowledgements[offset])
+    if types:
+        yield _range(first, last, types)
+
+
+def _range(first: int, last: int, types: list[int]) -> AcknowledgedRange:
+    return AcknowledgedRange(first, last, types if len(set(types)) > 1 else types[:1])
