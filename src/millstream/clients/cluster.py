@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+import itertools
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator
 from enum import Enum
 from typing import TypeVar
 
 from millstream import __version__
-from millstream.clients.connection import AnyResponse, Connection, ConnectionOptions, connect
+from millstream.clients.authentication import SaslAuthenticator
+from millstream.clients.bearer_tokens import BearerTokens
+from millstream.clients.connection import AnyResponse, Connection, ConnectionOptions
+from millstream.clients.connections import Connections, DialPolicy, Lane, NoBrokerReachable
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.cluster_metadata import ClusterMetadata, TopicMetadata
 from millstream.clients.core.config import ClientConfig
+from millstream.clients.core.credentials import Password, credentials_from
 from millstream.clients.core.leader_news import LeaderNews
 from millstream.clients.core.metadata_state import MetadataPolicy, MetadataState
+from millstream.clients.dialing import Dialer, SocketOptions, canonical_addresses
 from millstream.clients.tasks import TaskScope
 from millstream.errors import (
     BrokerNotAvailable,
@@ -39,18 +46,18 @@ from millstream.protocol.generated.find_coordinator import (
 from millstream.protocol.generated.metadata import MetadataResponse
 from millstream.runtime import Clock, Random
 
+__all__ = ["Cluster", "CoordinatorType", "Lane"]
+
 _Result = TypeVar("_Result")
 
 _TRANSIENT_TOPIC_ERRORS = (3, 5)
 """A topic that is being created answers so for a moment."""
 
 
-class Lane(Enum):
-    """Brokers answer a connection's requests in order, so what may wait long has a connection of its own."""
-
-    MAIN = "main"
-    FETCH = "fetch"
-    GROUP = "group"
+_client_numbers: defaultdict[type[ClientConfig], Iterator[int]] = defaultdict(
+    lambda: itertools.count(1)
+)
+"""How many clients of each kind this process has named."""
 
 
 class CoordinatorType(Enum):
@@ -86,22 +93,29 @@ class Cluster:
             random,
         )
         self._scope = scope
-        self._options = ConnectionOptions(
-            client_id=config.client_id,
-            setup_timeout_ms=config.socket_connection_setup_timeout_ms,
-            request_timeout_ms=config.request_timeout_ms,
-            frame_bytes_max=config.receive_message_bytes_max,
-            software_version=__version__,
+        self.client_id = config.client_id or config.default_client_id(
+            next(_client_numbers[type(config)])
         )
-        self._reconnect = Backoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms)
-        self._connections: dict[tuple[Address, Lane], Connection] = {}
-        self._connecting: dict[tuple[Address, Lane], asyncio.Lock] = {}
-        self._failures: dict[Address, tuple[int, int, str]] = {}  # count, next attempt ms, why
+        self._connections = Connections(
+            _dialer(config, self.client_id, clock, random),
+            DialPolicy(
+                setup_timeout=Backoff(
+                    config.socket_connection_setup_timeout_ms,
+                    config.socket_connection_setup_timeout_max_ms,
+                ),
+                reconnect=Backoff(config.reconnect_backoff_ms, config.reconnect_backoff_max_ms),
+            ),
+            scope,
+            self.now_ms,
+            random,
+        )
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
         self._metadata_wanted = asyncio.Event()
         self._metadata_changed = asyncio.Event()
         self._metadata_task: asyncio.Task[None] | None = None
         self._metadata_observer = metadata_observer
+        self._refusal: KafkaError | None = None  # why the last metadata could not be had for good
+        self._refusal_count = 0
 
     @property
     def picture(self) -> ClusterMetadata:
@@ -142,11 +156,20 @@ class Cluster:
     async def until(
         self, find: Callable[[], _Result | None], deadline_ms: int, otherwise: str
     ) -> _Result:
-        """The first thing `find` returns, asked anew after each change of the metadata."""
+        """The first thing `find` returns, asked anew after each change of the metadata.
+
+        Raises at once what no retry changes: that we are not let in, or speak no common version.
+        """
+        refusals = self._refusal_count
+        found = find()
+        if found is None and self._refusal is not None:
+            self.request_metadata()
         while True:
             found = find()
             if found is not None:
                 return found
+            if self._refusal is not None and self._refusal_count > refusals:
+                raise type(self._refusal)(str(self._refusal)) from self._refusal
             remaining_ms = deadline_ms - self.now_ms()
             if remaining_ms <= 0:
                 raise self._metadata_timeout(otherwise)
@@ -196,8 +219,7 @@ class Cluster:
     def open_connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection | None:
         """The one there is, without waiting."""
         node = self.picture.nodes.get(node_id)
-        connection = None if node is None else self._connections.get((node.address, lane))
-        return None if connection is None or connection.is_closed else connection
+        return None if node is None else self._connections.open(node.address, lane)
 
     async def connection(self, node_id: int, lane: Lane = Lane.MAIN) -> Connection:
         node = self.picture.nodes.get(node_id)
@@ -205,10 +227,18 @@ class Cluster:
             self.request_metadata()
             raise NetworkException(f"broker {node_id} is not in the cluster's metadata")
         try:
-            return await self._connect(node.address, lane)
+            return await self._connections.get(node.address, lane)
         except (NetworkException, RequestTimedOut):
             self.request_metadata()
             raise
+
+    async def any_connection(self) -> Connection:
+        """An open one with the least to do, else the first broker that can be reached."""
+        connection = self._connections.least_loaded()
+        if connection is not None:
+            return connection
+        nodes = [node.address for node in self.picture.nodes.values()]
+        return await self._connections.first_reachable(nodes or await self._bootstrap_addresses())
 
     async def coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> int:
         """Node id of the coordinator, asked for once and remembered until `forget_coordinator`."""
@@ -279,9 +309,7 @@ class Cluster:
 
     async def close(self) -> None:
         """Connections only; tasks are the scope's."""
-        connections = list(self._connections.values())
-        self._connections.clear()
-        await asyncio.gather(*(connection.close() for connection in connections))
+        await self._connections.close()
 
     def _ensure_metadata_task(self) -> None:
         if self._metadata_task is None or self._metadata_task.done():
@@ -302,71 +330,67 @@ class Cluster:
     async def _fetch_metadata(self) -> None:
         if self.metadata.rebootstrap_needed:
             self.metadata.rebootstrapped()
+            self._coordinators.clear()
+            await self._connections.close()
         request = self.metadata.plan_request(self.now_ms())
         try:
-            response = await self.request_any(ApiKey.METADATA, request, MetadataResponse)
-        except KafkaError:
-            self.metadata.handle_failure(self.now_ms())
+            connection = await self.any_connection()
+            version = connection.versions.choose(ApiKey.METADATA)
+            response = await connection.request(ApiKey.METADATA, request, MetadataResponse)
+        except KafkaError as error:
+            self._metadata_failed(error)
         else:
-            self.metadata.handle_response(response, self.now_ms())
+            self._refusal = None
+            self.metadata.handle_response(response, self.now_ms(), version)
         self._metadata_changed.set()
         self._metadata_observer()
 
-    async def any_connection(self) -> Connection:
-        """An open one with the least to do, else the first broker that can be reached."""
-        usable = [
-            connection
-            for (_, lane), connection in self._connections.items()
-            if lane is Lane.MAIN and not connection.is_closed
-        ]
-        if usable:
-            return min(usable, key=lambda connection: connection.in_flight_count)
-        nodes = [node.address for node in self.picture.nodes.values()]
-        addresses = nodes or list(self.config.bootstrap_servers)
-        start = self.random.randrange(len(addresses))
-        for address in addresses[start:] + addresses[:start]:
-            try:
-                return await self._connect(address, Lane.MAIN)
-            except (NetworkException, RequestTimedOut):
-                continue
-        raise NetworkException(f"no broker could be reached: {self._why_unreachable()}")
+    def _metadata_failed(self, error: KafkaError) -> None:
+        if error.retriable:
+            self.metadata.handle_failure(
+                self.now_ms(), nobody_reachable=isinstance(error, NoBrokerReachable)
+            )
+            return
+        self._refusal = error
+        self._refusal_count += 1
+        self.metadata.handle_refusal(self.now_ms())
 
-    async def _connect(self, address: Address, lane: Lane) -> Connection:
-        key = (address, lane)
-        connection = self._connections.get(key)
-        if connection is not None and not connection.is_closed:
-            return connection
-        async with self._connecting.setdefault(key, asyncio.Lock()):
-            connection = self._connections.get(key)
-            if connection is not None and not connection.is_closed:
-                return connection
-            failures, next_attempt_ms, _ = self._failures.get(address, (0, 0, ""))
-            wait_ms = next_attempt_ms - self.now_ms()
-            if wait_ms > 0:
-                await asyncio.sleep(wait_ms / 1000)
-            try:
-                connection = await connect(address, self._options)
-            except KafkaError as error:
-                failures += 1
-                retry_ms = self.now_ms() + self._reconnect.delay_ms(failures, self.random)
-                self._failures[address] = (failures, retry_ms, str(error))
-                raise
-            if self._scope.is_closed:
-                await connection.close()
-            self._scope.check()
-            self._failures.pop(address, None)
-            self._connections[key] = connection
-            return connection
-
-    def _why_unreachable(self) -> str:
-        return "; ".join(why for _, _, why in self._failures.values()) or "no address was tried yet"
+    async def _bootstrap_addresses(self) -> list[Address]:
+        if self.config.client_dns_lookup == "use_all_dns_ips":
+            return list(self.config.bootstrap_servers)
+        return await canonical_addresses(self.config.bootstrap_servers)
 
     def _metadata_timeout(self, otherwise: str) -> KafkaError:
-        if self._failures and not self.picture.topics:
+        if self._connections.any_failed and not self.picture.topics:
             return BrokerNotAvailable(
-                f"{otherwise}; no broker could be reached: {self._why_unreachable()}"
+                f"{otherwise}; no broker could be reached: {self._connections.why_unreachable()}"
             )
         return RequestTimedOut(f"{otherwise} (waited until the time limit)")
+
+
+def _dialer(config: ClientConfig, client_id: str, clock: Clock, random: Random) -> Dialer:
+    """Raises ConfigError when certificates cannot be read or credentials are missing."""
+    tls = authenticator = None
+    if config.security_protocol.endswith("SSL"):
+        from millstream.clients.tls import tls_context
+
+        tls = tls_context(config)
+    credentials = credentials_from(config)
+    if credentials is not None:
+        tokens = None
+        if not isinstance(credentials, Password):
+            tokens = BearerTokens(credentials, config, clock, random)
+        authenticator = SaslAuthenticator(credentials, tokens, random)
+    options = ConnectionOptions(
+        client_id=client_id,
+        request_timeout_ms=config.request_timeout_ms,
+        frame_bytes_max=config.receive_message_bytes_max,
+        software_version=__version__,
+        security_protocol=config.security_protocol,
+        idle_ms_max=config.connections_max_idle_ms,
+    )
+    sockets = SocketOptions(config.send_buffer_bytes, config.receive_buffer_bytes)
+    return Dialer(options, sockets, tls, authenticator)
 
 
 def _find(key: str, kind: CoordinatorType, version: int) -> FindCoordinatorRequest:

@@ -1,8 +1,9 @@
-"""One TCP connection to a broker: frames in, frames out, answers to their askers.
+"""One connection to a broker: frames in, frames out, answers to their askers.
 
-Bytes go straight from the socket into a buffer of the frame's size, so a fetch of megabytes is copied once. Versions,
-correlation ids and decoding are `core.connection_state`'s. A request that is not answered in time ends the connection,
-because answers come in order and nothing behind it would arrive either.
+Bytes go straight from the socket, or from TLS, into a buffer of the frame's size, so a fetch of megabytes is copied once.
+Versions, correlation ids and decoding are `core.connection_state`'s. A request that is not answered in time ends the
+connection, because answers come in order and nothing behind it would arrive either. How a connection is made is
+`dialing`'s.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.api_versions import (
@@ -19,7 +20,14 @@ from millstream.clients.core.api_versions import (
     next_api_versions_attempt,
 )
 from millstream.clients.core.connection_state import ConnectionState
-from millstream.errors import NetworkException, ProtocolError, RequestTimedOut, error_for
+from millstream.clients.core.foreign_protocols import early_end, unexpected_size
+from millstream.errors import (
+    KafkaError,
+    NetworkException,
+    ProtocolError,
+    RequestTimedOut,
+    error_for,
+)
 from millstream.protocol.api import VERSIONS, ApiKey, Message
 from millstream.protocol.frames import Piece
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -34,23 +42,44 @@ AnyResponse = TypeVar("AnyResponse", bound=Message)
 @dataclass(frozen=True, slots=True)
 class ConnectionOptions:
     client_id: str
-    setup_timeout_ms: int
     request_timeout_ms: int
     frame_bytes_max: int
     software_version: str
+    security_protocol: str = "PLAINTEXT"
+    idle_ms_max: int = -1
+    """-1: never closed for being idle."""
+
+
+class Authenticator(Protocol):
+    async def authenticate(self, connection: Connection) -> int | None:
+        """Proves who we are, with `Connection.exchange`. Milliseconds until it must be done again, None for never."""
+        ...
 
 
 class Connection(asyncio.BufferedProtocol):
-    """Use `connect`. All methods belong to the event loop that connected it."""
+    """Use `Dialer.dial`. All methods belong to the event loop that connected it."""
 
-    def __init__(self, options: ConnectionOptions, address: Address) -> None:
+    def __init__(
+        self,
+        options: ConnectionOptions,
+        address: Address,
+        authenticator: Authenticator | None = None,
+    ) -> None:
         self._options = options
-        self._address = address
+        self.address = address
+        self._authenticator = authenticator
         self._state = ConnectionState(options.client_id)
         self._waiters: dict[int, asyncio.Future[Message]] = {}
         self._transport: asyncio.Transport | None = None
         self._closed_by: Exception | None = None
-        self._closed = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._closed = self._loop.create_future()
+        self._turn = asyncio.Lock()
+        self._throttled_until = 0.0  # of the loop's clock, as all times here
+        self._session_ends: float | None = None
+        self._last_used = self._loop.time()
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._answers = 0
         self._buffer = memoryview(bytearray(_READ_BYTES))
         self._filled = 0
         self._frame: memoryview | None = None
@@ -79,27 +108,40 @@ class Connection(asyncio.BufferedProtocol):
     ) -> AnyResponse:
         """Send and wait. Raises NetworkException, RequestTimedOut, UnsupportedVersion.
 
-        A cancelled caller leaves the connection usable: the answer is dropped when it comes.
+        Requests go out in the order of the calls. One that must wait, because the broker throttles us or wants us to
+        authenticate again, is timed from when it is sent. A cancelled caller leaves the connection usable: the answer
+        is dropped when it comes.
         """
-        waiter = self._send(key, request, self.versions.choose(key, version_max))
-        timeout = (timeout_ms or self._options.request_timeout_ms) / 1000
-        done, _ = await asyncio.wait((waiter,), timeout=timeout)
-        if not done:
-            error = RequestTimedOut(f"{self._address} did not answer {key.name} within {timeout} s")
-            self._close(error)
-            raise error
-        return cast("AnyResponse", waiter.result())
-
-    def send_without_response(self, key: ApiKey, request: Message, *, version_max: int) -> None:
-        """For Produce with acks=0, which no broker answers."""
-        self._check_open()
         version = self.versions.choose(key, version_max)
-        _, buffers = self._state.send(key, request, version, expects_response=False)
-        self._write(buffers)
+        async with self._turn:
+            await self._until_allowed()
+            waiter = self._send(key, request, version)
+        return cast("AnyResponse", await self._answer(key, waiter, timeout_ms))
+
+    async def send_without_response(
+        self, key: ApiKey, request: Message, *, version_max: int
+    ) -> None:
+        """For Produce with acks=0, which no broker answers. In order with `request`."""
+        version = self.versions.choose(key, version_max)
+        async with self._turn:
+            await self._until_allowed()
+            self._check_open()
+            _, buffers = self._state.send(key, request, version, expects_response=False)
+            self._write(buffers)
+
+    async def exchange(
+        self,
+        key: ApiKey,
+        request: Message,
+        response_type: type[AnyResponse],  # noqa: ARG002 - tells the type checker what comes back
+    ) -> AnyResponse:
+        """As `request`, past those who wait for their turn: what makes the connection usable."""
+        waiter = self._send(key, request, self.versions.choose(key))
+        return cast("AnyResponse", await self._answer(key, waiter, None))
 
     async def close(self) -> None:
         """What was written still goes out, if the broker takes it within a second."""
-        self._fail_waiters(NetworkException(f"the connection to {self._address} was closed"))
+        self._fail_waiters(NetworkException(f"the connection to {self.address} was closed"))
         if self._transport is None:
             return
         self._transport.close()
@@ -125,15 +167,35 @@ class Connection(asyncio.BufferedProtocol):
                 break
         self._state.versions = ApiVersionTable.from_response(response)
 
+    async def authenticate(self) -> None:
+        """Now, and when needed again before the session ends (KIP-368). A failure is the end of the connection."""
+        if self._authenticator is None:
+            return
+        try:
+            lifetime_ms = await self._authenticator.authenticate(self)
+        except KafkaError as error:
+            self._close(error)
+            raise
+        except BaseException:
+            self._close(NetworkException(f"authentication at {self.address} was broken off"))
+            raise
+        self._session_ends = None if lifetime_ms is None else self._loop.time() + lifetime_ms / 1000
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         sock = self._transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._options.idle_ms_max >= 0:
+            self._watch_idleness(self._options.idle_ms_max / 1000)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        reason = f": {exc}" if exc else ""
-        self._close(NetworkException(f"{self._address} closed the connection{reason}"))
+        hint = early_end(self._options.security_protocol, self._answers)
+        reason = NetworkException(
+            f"{self.address} closed the connection{f': {exc}' if exc else hint}"
+        )
+        reason.__cause__ = exc
+        self._close(reason)
         if not self._closed.done():
             self._closed.set_result(None)
 
@@ -154,7 +216,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._deliver(frame)
         except ProtocolError as error:
             self._close(
-                NetworkException(f"{self._address} sent what is not Kafka's protocol: {error}")
+                NetworkException(f"{self.address} sent what is not Kafka's protocol: {error}")
             )
 
     def _take_frames(self) -> None:
@@ -163,12 +225,8 @@ class Connection(asyncio.BufferedProtocol):
         while self._filled - at >= _SIZE_BYTES:
             size = int.from_bytes(self._buffer[at : at + _SIZE_BYTES], "big", signed=True)
             if not 0 <= size <= self._options.frame_bytes_max:
-                self._close(
-                    NetworkException(
-                        f"{self._address} announced a response of {size} bytes; receive_message_bytes_max is"
-                        f" {self._options.frame_bytes_max}. Is this a Kafka listener without TLS?"
-                    )
-                )
+                stranger = unexpected_size(size, self._options.frame_bytes_max)
+                self._close(NetworkException(f"{self.address} {stranger}"))
                 return
             at += _SIZE_BYTES
             available = min(self._filled - at, size)
@@ -187,23 +245,64 @@ class Connection(asyncio.BufferedProtocol):
 
     def _deliver(self, frame: memoryview) -> None:
         correlation_id, response = self._state.receive(frame)
+        self._answers += 1
+        self._last_used = self._loop.time()
+        throttle_ms = getattr(response, "throttle_time_ms", 0)
+        if throttle_ms > 0:
+            self._throttled_until = self._last_used + throttle_ms / 1000
         waiter = self._waiters.pop(correlation_id)
         if not waiter.done():
             waiter.set_result(response)
 
+    async def _until_allowed(self) -> None:
+        """The broker's wish to be left alone (KIP-219), then the end of our session (KIP-368)."""
+        wait_s = self._throttled_until - self._loop.time()
+        if wait_s > 0:
+            await asyncio.wait((self._closed,), timeout=wait_s)
+        if self._session_ends is not None and self._loop.time() >= self._session_ends:
+            self._check_open()
+            await self.authenticate()
+
+    async def _answer(
+        self, key: ApiKey, waiter: asyncio.Future[Message], timeout_ms: int | None
+    ) -> Message:
+        timeout_s = (timeout_ms or self._options.request_timeout_ms) / 1000
+        done, _ = await asyncio.wait((waiter,), timeout=timeout_s)
+        if not done:
+            error = RequestTimedOut(
+                f"{self.address} did not answer {key.name} within {timeout_s} s"
+            )
+            self._close(error)
+            raise error
+        return waiter.result()
+
     def _send(self, key: ApiKey, request: Message, version: int) -> asyncio.Future[Message]:
         self._check_open()
         correlation_id, buffers = self._state.send(key, request, version)
-        waiter: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[Message] = self._loop.create_future()
         self._waiters[correlation_id] = waiter
         self._write(buffers)
         return waiter
 
     def _write(self, buffers: list[Piece]) -> None:
         assert self._transport is not None, "requests are sent on connected connections"
+        self._last_used = self._loop.time()
         self._transport.writelines(cast("list[bytearray | memoryview]", buffers))
 
+    def _watch_idleness(self, idle_s_max: float) -> None:
+        left_s = idle_s_max - (self._loop.time() - self._last_used)
+        if self.in_flight_count:
+            left_s = idle_s_max
+        if left_s <= 0:
+            self._fail_waiters(NetworkException(f"{self.address}: closed, as nobody used it"))
+            assert self._transport is not None, "connections are watched once they are made"
+            self._transport.close()
+            return
+        self._idle_timer = self._loop.call_later(left_s, self._watch_idleness, idle_s_max)
+
     def _check_open(self) -> None:
+        if isinstance(self._closed_by, KafkaError) and not self._closed_by.retriable:
+            raise type(self._closed_by)(str(self._closed_by))
         if self._closed_by is not None:
             raise NetworkException(str(self._closed_by))
 
@@ -217,34 +316,10 @@ class Connection(asyncio.BufferedProtocol):
         if self._closed_by is not None:
             return
         self._closed_by = reason
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         waiters, self._waiters = self._waiters, {}
         for waiter in waiters.values():
             if not waiter.done():
                 waiter.set_exception(reason)
                 waiter.exception()  # a waiter whose asker was cancelled must not complain at collection
-
-
-async def connect(address: Address, options: ConnectionOptions) -> Connection:
-    """Connected, and versions agreed. Raises NetworkException or RequestTimedOut, naming the address."""
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(options.setup_timeout_ms / 1000):
-            _, connection = await loop.create_connection(
-                lambda: Connection(options, address), address.host, address.port
-            )
-            try:
-                await connection.negotiate_versions()
-            except BaseException:
-                await connection.close()
-                raise
-    except TimeoutError as error:
-        raise RequestTimedOut(
-            f"no answer from {address} within {options.setup_timeout_ms} ms"
-        ) from error
-    except ConnectionRefusedError as error:
-        raise NetworkException(
-            f"cannot connect to {address}: refused; nothing listens there"
-        ) from error
-    except OSError as error:
-        raise NetworkException(f"cannot connect to {address}: {error}") from error
-    return connection

@@ -1,4 +1,4 @@
-"""What a server stores of a SCRAM password (RFC 5802): keys that verify it and do not tell it."""
+"""The arithmetic of SCRAM (RFC 5802), for both sides: keys that verify a password and do not tell it, proofs, signatures."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ class ScramMechanism(IntEnum):
     def hash_name(self) -> str:
         return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
 
+    @property
+    def sasl_name(self) -> str:
+        return self.name.replace("_", "-")
+
 
 ITERATIONS_MIN: Final = 4096
 ITERATIONS_MAX: Final = 16_384
@@ -37,3 +41,21 @@ def scram_keys(mechanism: ScramMechanism, salted_password: bytes) -> ScramKeys:
     return ScramKeys(
         hashlib.new(name, client_key).digest(), hmac.digest(salted_password, _SERVER_KEY, name)
     )
+
+
+def salted_password(
+    mechanism: ScramMechanism, password: bytes, salt: bytes, iterations: int
+) -> bytes:
+    return hashlib.pbkdf2_hmac(mechanism.hash_name, password, salt, iterations)
+
+
+def client_proof(mechanism: ScramMechanism, salted: bytes, auth_message: bytes) -> bytes:
+    """Shows that the password is known to whoever has the stored key."""
+    client_key = hmac.digest(salted, _CLIENT_KEY, mechanism.hash_name)
+    stored_key = hashlib.new(mechanism.hash_name, client_key).digest()
+    signature = hmac.digest(stored_key, auth_message, mechanism.hash_name)
+    return bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+
+
+def server_signature(mechanism: ScramMechanism, server_key: bytes, auth_message: bytes) -> bytes:
+    return hmac.digest(server_key, auth_message, mechanism.hash_name)

@@ -56,10 +56,10 @@ async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 @pytest.mark.parametrize(
     ("behaviour", "sentence"),
     [
-        (silent, "no answer from .* within 100 ms"),
+        (silent, r"no answer from .* within \d+ ms"),
         (garbage, "sent what is not Kafka's protocol: .*answered request -1; 0 was next"),
-        (tls_alert, "announced a response of 352518912 bytes.*without TLS"),
-        (hang_up, "closed the connection"),
+        (tls_alert, "answered in TLS; set security_protocol to SSL or SASL_SSL"),
+        (hang_up, "closed the connection before it answered.*try security_protocol=SSL"),
     ],
 )
 async def test_what_the_client_met_is_in_the_error(behaviour: Behaviour, sentence: str) -> None:

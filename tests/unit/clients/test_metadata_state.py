@@ -68,7 +68,7 @@ def test_a_new_topic_is_asked_for_at_once_and_a_known_one_when_old() -> None:
     assert metadata.due_ms(0) == 0
     assert metadata.use_topics(["t"], 0)
     assert [topic.name for topic in metadata.plan_request(0).topics or ()] == ["t"]
-    metadata.handle_response(response(), 0)
+    metadata.handle_response(response(), 0, 13)
     assert metadata.due_ms(0) == 300_000
     assert not metadata.use_topics(["t"], 10)
     metadata.request_update()
@@ -78,10 +78,10 @@ def test_a_new_topic_is_asked_for_at_once_and_a_known_one_when_old() -> None:
 def test_a_topic_that_is_being_created_is_asked_for_again_soon() -> None:
     metadata = state()
     metadata.use_topics(["t"], 0)
-    metadata.handle_response(response(code=3), 0)
+    metadata.handle_response(response(code=3), 0, 13)
     assert (metadata.due_ms(0), metadata.cluster.topic_errors) == (100, {"t": 3})
     metadata.plan_request(100)
-    metadata.handle_response(response(), 100)
+    metadata.handle_response(response(), 100, 13)
     assert (metadata.due_ms(100), metadata.cluster.topic_errors) == (300_000, {})
 
 
@@ -96,8 +96,8 @@ def test_all_topics_are_asked_for_while_a_pattern_needs_them() -> None:
     metadata = state()
     metadata.use_all_topics(True)
     assert metadata.plan_request(0).topics is None
-    metadata.handle_response(response(name="a"), 0)
-    metadata.handle_response(response(name="b"), 0)
+    metadata.handle_response(response(name="a"), 0, 13)
+    metadata.handle_response(response(name="b"), 0, 13)
     assert set(metadata.cluster.topics) == {"b"}
 
 
@@ -135,7 +135,7 @@ def test_news_of_a_leader_brings_its_address() -> None:
 def test_failures_back_off_and_in_the_end_go_back_to_the_bootstrap_servers() -> None:
     """KIP-899."""
     metadata = state()
-    metadata.handle_response(response(), 0)
+    metadata.handle_response(response(), 0, 13)
     waits = []
     for now in (1_000, 2_000, 3_000, 5_999):
         metadata.handle_failure(now)
@@ -148,6 +148,40 @@ def test_failures_back_off_and_in_the_end_go_back_to_the_bootstrap_servers() -> 
     assert (dict(metadata.cluster.nodes), metadata.rebootstrap_needed) == ({}, False)
 
 
+def test_when_no_known_broker_can_be_reached_the_bootstrap_servers_are_asked_at_once() -> None:
+    """KIP-899."""
+    metadata = state()
+    metadata.handle_response(response(), 0, 13)
+    metadata.handle_failure(1_000, nobody_reachable=True)
+    assert metadata.rebootstrap_needed
+    patient = state(rebootstrap=False)
+    patient.handle_failure(1_000, nobody_reachable=True)
+    assert not patient.rebootstrap_needed
+
+
+def test_a_refusal_is_not_asked_about_again_unless_somebody_wants_metadata() -> None:
+    metadata = state()
+    metadata.plan_request(0)
+    metadata.handle_refusal(0)
+    assert metadata.due_ms(0) == 300_000
+    metadata.request_update()
+    assert metadata.due_ms(0) == 100
+    metadata.plan_request(100)
+    metadata.handle_refusal(100)
+    metadata.request_update()
+    assert metadata.due_ms(100) == 200
+
+
+def test_leader_epochs_of_old_brokers_are_not_believed() -> None:
+    """Before version 9 of Metadata they may be older than the leader beside them: a recreated topic begins anew."""
+    metadata = state()
+    metadata.handle_response(response(leader=2, epoch=5), 0, 8)
+    metadata.handle_response(response(leader=1, epoch=0), 0, 8)
+    partition = metadata.cluster.partition(TopicPartition("t", 0))
+    assert partition is not None
+    assert (partition.leader, partition.leader_epoch) == (1, -1)
+
+
 def test_without_that_strategy_known_brokers_are_tried_for_ever() -> None:
     metadata = state(rebootstrap=False)
     for now in (0, 1_000_000):
@@ -158,5 +192,5 @@ def test_without_that_strategy_known_brokers_are_tried_for_ever() -> None:
 def test_a_broker_may_demand_a_new_start() -> None:
     """KIP-1102."""
     metadata = state()
-    metadata.handle_response(MetadataResponse(error_code=129), 0)
+    metadata.handle_response(MetadataResponse(error_code=129), 0, 13)
     assert metadata.rebootstrap_needed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import get_type_hints
 
 import pytest
@@ -16,7 +15,7 @@ from millstream.clients.core.config import (
     ProducerConfig,
     ProducerSettings,
 )
-from millstream.clients.core.settings import documentation, parse_settings
+from millstream.clients.core.settings import documentation, parse_settings, setting_names
 from millstream.errors import ConfigError
 
 
@@ -28,7 +27,8 @@ def test_an_unknown_key_is_refused_and_the_nearest_one_named() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
-        ("linger_ms", "5", "linger_ms must be an integer, got '5'"),
+        ("linger_ms", "5s", "linger_ms must be an integer, got '5s'"),
+        ("linger.ms", "-1", "linger.ms must be between 0 and 2147483647, got -1"),
         ("linger_ms", True, "linger_ms must be an integer, got True"),
         ("linger_ms", -1, "linger_ms must be between 0 and 2147483647, got -1"),
         ("acks", 2, 'acks must be "all", 1 or 0, got 2'),
@@ -48,6 +48,55 @@ def test_a_value_that_cannot_be_used_is_named_with_its_key(
     with pytest.raises(ConfigError) as caught:
         parse_settings(ProducerConfig, {key: value})
     assert sentence in str(caught.value)
+
+
+def test_keys_may_have_dots_and_values_may_be_text_as_in_property_files() -> None:
+    config = parse_settings(
+        ConsumerConfig,
+        {
+            "bootstrap.servers": "a:1, b:2",
+            "fetch.min.bytes": " 7",
+            "enable.auto.commit": "False",
+            "partition.assignment.strategy": "range, roundrobin",
+            "security.protocol": "plaintext",
+        },
+    )
+    assert config.bootstrap_servers == (Address("a", 1), Address("b", 2))
+    assert (config.fetch_min_bytes, config.enable_auto_commit) == (7, False)
+    assert config.partition_assignment_strategy == ("range", "roundrobin")
+    assert config.security_protocol == "PLAINTEXT"
+
+
+def test_one_setting_under_two_names_is_refused() -> None:
+    for given in (
+        {"linger.ms": 5, "linger_ms": 5},
+        {"ssl_ca_location": "a", "ssl_truststore_location": "a"},
+    ):
+        with pytest.raises(ConfigError, match="are the same setting; give one of them"):
+            parse_settings(ProducerConfig, given)
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [
+        ("metric.reporters", "there are no metric reporters"),
+        ("ssl_keystore_password", "ssl_key_password opens an encrypted private key"),
+        ("sasl.kerberos.service.name", "GSSAPI is not built; use SCRAM-SHA-512"),
+    ],
+)
+def test_a_key_of_java_alone_is_refused_with_what_to_do_instead(key: str, instead: str) -> None:
+    with pytest.raises(ConfigError, match=f"ProducerConfig has no setting {key}: .*{instead}"):
+        parse_settings(ProducerConfig, {key: "x"})
+
+
+def test_secrets_are_in_no_repr_and_no_error() -> None:
+    config = parse_settings(
+        ProducerConfig, {"sasl_password": "hidden", "ssl_key_password": "hidden"}
+    )
+    assert "hidden" not in repr(config)
+    with pytest.raises(ConfigError) as caught:
+        parse_settings(ProducerConfig, {"sasl_password": b"hidden"})
+    assert str(caught.value) == "sasl_password must be a non-empty string, got a bytes"
 
 
 def test_idempotence_needs_all_acks_and_at_most_five_in_flight() -> None:
@@ -79,7 +128,7 @@ def test_defaults_are_those_of_kafka() -> None:
     ],
 )
 def test_keyword_arguments_and_table_name_the_same_settings(config: type, settings: type) -> None:
-    assert {field.name for field in dataclasses.fields(config)} == set(get_type_hints(settings))
+    assert set(setting_names(config)) == set(get_type_hints(settings))
 
 
 def test_every_setting_is_documented() -> None:

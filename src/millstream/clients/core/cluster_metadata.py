@@ -58,8 +58,13 @@ class ClusterMetadata:
             return None
         return partition.leader
 
-    def with_response(self, response: MetadataResponse, *, complete: bool) -> ClusterMetadata:
-        """The picture after `response`; topics it does not mention stay, unless it is `complete`."""
+    def with_response(
+        self, response: MetadataResponse, *, complete: bool, epochs_reliable: bool = True
+    ) -> ClusterMetadata:
+        """The picture after `response`; topics it does not mention stay, unless it is `complete`.
+
+        Leader epochs that are not reliable are as good as not told.
+        """
         topics = {} if complete else dict(self.topics)
         errors = {} if complete else dict(self.topic_errors)
         for described in response.topics:
@@ -71,7 +76,9 @@ class ClusterMetadata:
                 errors[name] = described.error_code
                 topics.pop(name, None)
             else:
-                topics[name] = _topic(described, self.topics.get(name))
+                topics[name] = _topic(
+                    described, self.topics.get(name), epochs_reliable=epochs_reliable
+                )
         return ClusterMetadata(
             cluster_id=response.cluster_id,
             controller_id=response.controller_id,
@@ -101,7 +108,9 @@ class ClusterMetadata:
         return replace(self, nodes={**self.nodes, **nodes})
 
 
-def _topic(described: MetadataResponseTopic, known: TopicMetadata | None) -> TopicMetadata:
+def _topic(
+    described: MetadataResponseTopic, known: TopicMetadata | None, *, epochs_reliable: bool
+) -> TopicMetadata:
     """A leader epoch never goes back: a lagging broker's answer does not replace what we know better (KIP-320)."""
     recreated = known is not None and known.topic_id != described.topic_id
     known_partitions = known.partitions if known is not None and not recreated else {}
@@ -110,7 +119,7 @@ def _topic(described: MetadataResponseTopic, known: TopicMetadata | None) -> Top
         fresh = PartitionMetadata(
             part.partition_index,
             part.leader_id,
-            part.leader_epoch,
+            part.leader_epoch if epochs_reliable else NO_LEADER_EPOCH,
             tuple(part.replica_nodes),
             tuple(part.isr_nodes),
             tuple(part.offline_replicas),

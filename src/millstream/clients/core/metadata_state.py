@@ -15,6 +15,8 @@ from millstream.protocol.generated.metadata import (
 )
 from millstream.runtime import Random
 
+_RELIABLE_EPOCHS_VERSION = 9
+"""Before it, brokers may tell leader epochs that are older than the leaders beside them (Kafka before 2.4)."""
 _TOPIC_IDLE_MS = 300_000
 """A topic nobody used for this long is no longer asked for (Kafka's metadata.max.idle.ms)."""
 
@@ -41,6 +43,7 @@ class MetadataState:
         self._all_topics = False
         self._requested = True
         self._last_success_ms = -1
+        self._last_refusal_ms = -1
         self._next_attempt_ms = 0
         self._failures = 0
         self._failing_since_ms = -1
@@ -74,8 +77,9 @@ class MetadataState:
     def due_ms(self, now_ms: int) -> int:
         """Milliseconds until a refresh should start; 0 means now."""
         due = self._next_attempt_ms
-        if not self._requested and self._last_success_ms >= 0:
-            due = max(due, self._last_success_ms + self._policy.max_age_ms)
+        settled_ms = max(self._last_success_ms, self._last_refusal_ms)
+        if not self._requested and settled_ms >= 0:
+            due = max(due, settled_ms + self._policy.max_age_ms)
         return max(0, due - now_ms)
 
     def plan_request(self, now_ms: int) -> MetadataRequest:
@@ -88,7 +92,8 @@ class MetadataState:
             topics=topics, allow_auto_topic_creation=self._policy.allow_auto_create_topics
         )
 
-    def handle_response(self, response: MetadataResponse, now_ms: int) -> None:
+    def handle_response(self, response: MetadataResponse, now_ms: int, version: int) -> None:
+        """`version`: that of the response, as old ones say less than their fields look like."""
         if response.error_code == RebootstrapRequired.code:
             self.rebootstrap_needed = True
             self.handle_failure(now_ms)
@@ -96,7 +101,11 @@ class MetadataState:
         if not response.brokers:
             self.handle_failure(now_ms)
             return
-        self.cluster = self.cluster.with_response(response, complete=self._all_topics)
+        self.cluster = self.cluster.with_response(
+            response,
+            complete=self._all_topics,
+            epochs_reliable=version >= _RELIABLE_EPOCHS_VERSION,
+        )
         self.version += 1
         self._last_success_ms = now_ms
         self._failing_since_ms = -1
@@ -107,14 +116,20 @@ class MetadataState:
             self._failures = 0
             self._next_attempt_ms = now_ms + self._policy.backoff.delay_ms(1, self._random)
 
-    def handle_failure(self, now_ms: int) -> None:
-        """No broker answered this time."""
+    def handle_refusal(self, now_ms: int) -> None:
+        """We were told no: asking again by ourselves would not change it, only when somebody wants metadata anew."""
+        self._last_refusal_ms = now_ms
+        self._count_failure(now_ms)
+
+    def handle_failure(self, now_ms: int, *, nobody_reachable: bool = False) -> None:
+        """No broker answered this time. `nobody_reachable`: not even a connection to any of them could be made."""
         self._requested = True
         self._count_failure(now_ms)
         if self._failing_since_ms < 0:
             self._failing_since_ms = now_ms
         silent_ms = now_ms - self._failing_since_ms
-        if self._policy.rebootstrap and silent_ms >= self._policy.rebootstrap_trigger_ms:
+        too_long = silent_ms >= self._policy.rebootstrap_trigger_ms
+        if self._policy.rebootstrap and (nobody_reachable or too_long):
             self.rebootstrap_needed = True
 
     def rebootstrapped(self) -> None:

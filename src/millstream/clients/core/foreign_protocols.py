@@ -1,0 +1,27 @@
+"""What may be at the other end when it does not speak Kafka's protocol, told by its first bytes or its silence."""
+
+from __future__ import annotations
+
+
+def unexpected_size(size: int, frame_bytes_max: int) -> str:
+    """What to say of a response that announces `size` bytes, which is negative or more than allowed."""
+    first = (size & 0xFFFFFFFF).to_bytes(4, "big")
+    if first[0] in (0x15, 0x16) and first[1] == 3:
+        return "answered in TLS; set security_protocol to SSL or SASL_SSL"
+    if first == b"HTTP":
+        return "is an HTTP server, not a Kafka broker"
+    return (
+        f"announced a response of {size} bytes; receive_message_bytes_max is {frame_bytes_max}."
+        " Is this a Kafka listener?"
+    )
+
+
+def early_end(security_protocol: str, answers: int) -> str:
+    """Why a broker may have closed a connection after so few answers; empty when that tells nothing."""
+    encrypted = security_protocol.endswith("SSL")
+    if answers == 0 and not encrypted:
+        return " before it answered; listeners for TLS do that: try security_protocol=SSL"
+    if answers == 1 and not security_protocol.startswith("SASL"):
+        wanted = "SASL_SSL" if encrypted else "SASL_PLAINTEXT"
+        return f" after ApiVersions; listeners for SASL do that: try security_protocol={wanted}"
+    return ""

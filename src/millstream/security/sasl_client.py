@@ -1,0 +1,26 @@
+"""What every SASL mechanism looks like from the client's side: tokens out, challenges in. No I/O.
+
+A machine serves one exchange; who must authenticate again makes a new one.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class SaslClient(Protocol):
+    @property
+    def mechanism(self) -> str:
+        """The name that SaslHandshake carries."""
+        ...
+
+    def first(self) -> bytes:
+        """The token that opens the exchange."""
+        ...
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """The token after `challenge`; None when the exchange is complete.
+
+        Raises SaslAuthenticationFailed when the server's words cannot be trusted.
+        """
+        ...
