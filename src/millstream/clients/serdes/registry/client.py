@@ -1,0 +1,222 @@
+"""A client of Confluent's Schema Registry and those that speak its REST API (Apicurio, Karapace, Redpanda).
+
+What cannot change is asked for once: schemas by id, versions of a subject, ids of registered schemas.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Hashable
+from types import TracebackType
+from typing import Any, Self, TypeAlias, TypeVar
+from urllib.parse import quote
+
+from millstream.clients.serdes.registry.errors import IncompatibleSchema, SchemaRegistryError
+from millstream.clients.serdes.registry.transport import Auth, Limits, Transport
+from millstream.clients.serdes.registry.values import (
+    Compatibility,
+    RegisteredSchema,
+    Schema,
+    SchemaReference,
+    Version,
+)
+
+T = TypeVar("T")
+Answer: TypeAlias = Any  # Any: JSON; a member that is missing or of another type raises
+
+
+class SchemaRegistry:
+    """Use as `async with SchemaRegistry("http://localhost:8081") as registry`, or call `close()` in the end.
+
+    `url` may name several addresses of one registry, with commas between. Shared by as many serdes as you like.
+    Every method raises SchemaRegistryError.
+    """
+
+    def __init__(
+        self,
+        url: str | list[str],
+        *,
+        auth: Auth | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self._transport = Transport(url, auth, ssl_context, limits or Limits())
+        self._known: dict[Hashable, Any] = {}  # Any: each key has its own type of value
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """No call begins any more; one that has begun ends in its thread by its time limit."""
+        self._transport.close()
+
+    async def register(
+        self, subject: str, schema: Schema, *, normalize: bool = False
+    ) -> RegisteredSchema:
+        """A new version of the subject, or the one that has this schema already. Raises IncompatibleSchema."""
+        path = f"/subjects/{quote(subject, safe='')}/versions{_normalized(normalize)}"
+        return await self._once(
+            ("register", subject, schema, normalize),
+            lambda: _registered(self._transport.call("POST", path, _body(schema)), schema, subject),
+        )
+
+    async def look_up(
+        self, subject: str, schema: Schema, *, normalize: bool = False
+    ) -> RegisteredSchema:
+        """The version of the subject that has this schema. Raises SubjectNotFound, SchemaNotFound."""
+        path = f"/subjects/{quote(subject, safe='')}{_normalized(normalize)}"
+        return await self._once(
+            ("look_up", subject, schema, normalize),
+            lambda: _registered(self._transport.call("POST", path, _body(schema)), schema, subject),
+        )
+
+    async def schema(self, schema_id: int | str) -> Schema:
+        """The schema of an id, or of a GUID. Raises SchemaNotFound."""
+        by = "guids" if isinstance(schema_id, str) else "ids"
+        return await self._once(
+            ("schema", schema_id),
+            lambda: _schema(self._transport.call("GET", f"/schemas/{by}/{schema_id}")),
+        )
+
+    async def version(self, subject: str, version: Version = "latest") -> RegisteredSchema:
+        """A version of a subject. Raises SubjectNotFound, VersionNotFound."""
+        path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
+
+        def ask() -> RegisteredSchema:
+            answer = self._transport.call("GET", path)
+            return _registered(answer, _schema(answer), subject)
+
+        if version == "latest":
+            return await self._transport.run(ask)
+        return await self._once(("version", subject, version), ask)
+
+    async def referenced(self, schema: Schema) -> dict[str, Schema]:
+        """The schemas it refers to, and those that they refer to, by name; each stands behind what it needs."""
+        found: dict[str, Schema] = {}
+        for reference in schema.references:
+            target = (await self.version(reference.subject, reference.version)).schema
+            for name, inner in (await self.referenced(target)).items():
+                found.setdefault(name, inner)
+            found.setdefault(reference.name, target)
+        return found
+
+    async def subjects(self) -> list[str]:
+        return await self._ask("GET", "/subjects", lambda answer: [str(name) for name in answer])
+
+    async def versions(self, subject: str) -> list[int]:
+        path = f"/subjects/{quote(subject, safe='')}/versions"
+        return await self._ask("GET", path, lambda answer: [int(number) for number in answer])
+
+    async def check_compatibility(
+        self, subject: str, schema: Schema, version: Version = "latest"
+    ) -> Compatibility:
+        """Whether the subject would take the schema beside that version. A subject that is new takes anything."""
+        path = f"/compatibility/subjects/{quote(subject, safe='')}/versions/{version}?verbose=true"
+        try:
+            return await self._ask("POST", path, _compatibility, _body(schema))
+        except IncompatibleSchema as error:
+            return Compatibility(is_compatible=False, messages=(str(error),))
+
+    async def compatibility_level(self, subject: str | None = None) -> str:
+        """BACKWARD, FORWARD, FULL, their _TRANSITIVE kin, or NONE: of a subject, or of all that have none."""
+        path = _config_path(subject)
+        if subject is not None:
+            path += "?defaultToGlobal=true"
+        return await self._ask("GET", path, lambda answer: str(answer["compatibilityLevel"]))
+
+    async def set_compatibility_level(self, level: str, subject: str | None = None) -> None:
+        await self._ask(
+            "PUT", _config_path(subject), lambda _: None, {"compatibility": level.upper()}
+        )
+
+    async def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
+        """The versions deleted. A subject must be deleted once before it can be deleted permanently."""
+        path = f"/subjects/{quote(subject, safe='')}" + ("?permanent=true" if permanent else "")
+        deleted = await self._ask("DELETE", path, lambda answer: [int(number) for number in answer])
+        self._known.clear()
+        return deleted
+
+    async def _ask(
+        self, method: str, path: str, read: Callable[[Answer], T], body: object = None
+    ) -> T:
+        return await self._transport.run(
+            lambda: _read(path, read, self._transport.call(method, path, body))
+        )
+
+    async def _once(self, key: Hashable, ask: Callable[[], T]) -> T:
+        """What is known, else what `ask` says, for all who wait for it."""
+
+        def learn() -> T:
+            if key not in self._known:
+                self._known[key] = ask()
+            known: T = self._known[key]
+            return known
+
+        if key in self._known:
+            known: T = self._known[key]
+            return known
+        return await self._transport.run(learn)
+
+
+def _config_path(subject: str | None) -> str:
+    return "/config" if subject is None else f"/config/{quote(subject, safe='')}"
+
+
+def _normalized(normalize: bool) -> str:
+    return "?normalize=true" if normalize else ""
+
+
+def _body(schema: Schema) -> dict[str, object]:
+    body: dict[str, object] = {"schema": schema.text}
+    if schema.schema_type != "AVRO":
+        body["schemaType"] = schema.schema_type
+    if schema.references:
+        body["references"] = [reference._asdict() for reference in schema.references]
+    return body
+
+
+def _read(path: str, read: Callable[[Answer], T], answer: Answer) -> T:
+    try:
+        return read(answer)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SchemaRegistryError(
+            f"{path}: the answer lacks what it should have ({error!r})", status=200, code=200
+        ) from error
+
+
+def _schema(answer: Answer) -> Schema:
+    return _read("schema", _schema_members, answer)
+
+
+def _schema_members(answer: Answer) -> Schema:
+    references = tuple(
+        SchemaReference(each["name"], each["subject"], int(each["version"]))
+        for each in answer.get("references") or ()
+    )
+    return Schema(answer["schema"], answer.get("schemaType", "AVRO"), references)
+
+
+def _registered(answer: Answer, schema: Schema, subject: str) -> RegisteredSchema:
+    return _read(
+        "registered schema",
+        lambda members: RegisteredSchema(
+            int(members["id"]),
+            schema,
+            members.get("subject", subject),
+            int(members.get("version", 0)),
+            members.get("guid"),
+        ),
+        answer,
+    )
+
+
+def _compatibility(answer: Answer) -> Compatibility:
+    return Compatibility(bool(answer["is_compatible"]), tuple(answer.get("messages") or ()))

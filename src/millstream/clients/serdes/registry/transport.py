@@ -1,0 +1,185 @@
+"""The edge to a schema registry: JSON over HTTP from one thread of its own, so that no event loop waits for a socket.
+
+Requests of a registry go one after another; what a request learns may answer those behind it. Owns connections,
+time limits and retries; knows no schemas.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import ssl
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import orjson
+
+from millstream.clients.core.backoff import Backoff
+from millstream.clients.serdes.registry.errors import (
+    SchemaRegistryError,
+    SchemaRegistryUnavailable,
+    error_for_answer,
+)
+from millstream.errors import ConfigError
+from millstream.runtime.system import SystemRandom
+
+T = TypeVar("T")
+
+Auth = tuple[str, str] | str | Callable[[], str]
+"""User and password, or a bearer token, or a function that gives one for each request."""
+
+_MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+_RETRIED = {408, 429, 500, 502, 503, 504}
+_ANSWER_BYTES_MAX = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Each address is tried in turn, and all of them `retries` times more, with waits between."""
+
+    timeout_ms: int = 10_000
+    retries: int = 3
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 2_000
+
+
+class _Address(NamedTuple):
+    url: str
+    secure: bool
+    host: str
+    port: int | None
+    path: str
+    login: str | None
+
+
+class Transport:
+    """Calls of one registry, which may have several addresses."""
+
+    def __init__(
+        self, urls: str | list[str], auth: Auth | None, tls: ssl.SSLContext | None, limits: Limits
+    ) -> None:
+        items = urls.split(",") if isinstance(urls, str) else urls
+        self._addresses = [_address(item.strip()) for item in items if item.strip()]
+        if not self._addresses:
+            raise ConfigError("name the schema registry's address, as in http://localhost:8081")
+        self._auth = auth
+        self._tls = tls
+        self._limits = limits
+        self._backoff = Backoff(limits.retry_backoff_ms, limits.retry_backoff_max_ms)
+        self._random = SystemRandom()
+        self._closing = threading.Event()
+        self._thread = ThreadPoolExecutor(1, "schema-registry")
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """Run `job` in the thread, after those that came before; it may use `call`."""
+        if self._closing.is_set():
+            raise SchemaRegistryUnavailable("the schema registry was closed", status=0, code=0)
+        return await asyncio.wrap_future(self._thread.submit(job))
+
+    def close(self) -> None:
+        """Waits are cut short and calls not begun are cancelled; nothing can be called any more."""
+        self._closing.set()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def call(self, method: str, path: str, body: object = None) -> Any:  # Any: what the JSON holds
+        """In the thread. The answer's JSON; raises SchemaRegistryError."""
+        reasons: list[str] = []
+        for attempt in range(self._limits.retries + 1):
+            if attempt and self._closing.wait(self._backoff.delay_ms(attempt, self._random) / 1000):
+                break
+            for address in self._addresses:
+                try:
+                    status, answer = self._ask(address, method, path, body)
+                except (OSError, HTTPException) as error:
+                    reasons.append(f"{address.url}: {str(error) or type(error).__name__}")
+                    continue
+                if status in _RETRIED:
+                    reasons.append(f"{address.url}: {_failure(status, answer)}")
+                    continue
+                return _judged(method, path, status, answer)
+        told = "; ".join(dict.fromkeys(reasons))
+        raise SchemaRegistryUnavailable(f"{method} {path} had no answer: {told}", status=0, code=0)
+
+    def _ask(self, address: _Address, method: str, path: str, body: object) -> tuple[int, bytes]:
+        timeout = self._limits.timeout_ms / 1000
+        connection: HTTPConnection
+        if address.secure:
+            tls = self._tls or ssl.create_default_context()
+            connection = HTTPSConnection(address.host, address.port, timeout=timeout, context=tls)
+        else:
+            connection = HTTPConnection(address.host, address.port, timeout=timeout)
+        headers = {"Accept": _MEDIA_TYPE, "Connection": "close"} | self._login(address)
+        data = None
+        if body is not None:
+            data = orjson.dumps(body)
+            headers["Content-Type"] = _MEDIA_TYPE
+        try:
+            connection.request(method, address.path + path, data, headers)
+            response = connection.getresponse()
+            answer = response.read(_ANSWER_BYTES_MAX + 1)
+        finally:
+            connection.close()
+        if len(answer) > _ANSWER_BYTES_MAX:
+            raise OSError(f"the answer is longer than {_ANSWER_BYTES_MAX} bytes")
+        return response.status, answer
+
+    def _login(self, address: _Address) -> dict[str, str]:
+        if self._auth is None:
+            return {} if address.login is None else {"Authorization": address.login}
+        if isinstance(self._auth, tuple):
+            return {"Authorization": _basic(*self._auth)}
+        token = self._auth if isinstance(self._auth, str) else self._auth()
+        return {"Authorization": f"Bearer {token}"}
+
+
+def _address(url: str) -> _Address:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ConfigError(f"{url!r} is no address of a schema registry; write http://host:8081")
+    login = None
+    if parts.username is not None:
+        login = _basic(unquote(parts.username), unquote(parts.password or ""))
+    shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    return _Address(
+        shown, parts.scheme == "https", parts.hostname, parts.port, parts.path.rstrip("/"), login
+    )
+
+
+def _basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+
+
+def _judged(method: str, path: str, status: int, answer: bytes) -> Any:  # Any: what the JSON holds
+    if status >= 300:
+        raise error_for_answer(
+            f"{method} {path}: {_failure(status, answer)}", status, _code(status, answer)
+        )
+    try:
+        return orjson.loads(answer)
+    except orjson.JSONDecodeError as error:
+        raise SchemaRegistryError(
+            f"{method} {path} was answered with something that is no JSON; is this a schema registry?",
+            status=status, code=status,
+        ) from error  # fmt: skip
+
+
+def _error_members(answer: bytes) -> dict[str, Any]:  # Any: what the JSON holds
+    try:
+        members = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        return {}
+    return members if isinstance(members, dict) else {}
+
+
+def _failure(status: int, answer: bytes) -> str:
+    return str(_error_members(answer).get("message", f"HTTP status {status}"))
+
+
+def _code(status: int, answer: bytes) -> int:
+    code = _error_members(answer).get("error_code")
+    return code if isinstance(code, int) else status

@@ -1,0 +1,172 @@
+"""A schema registry for tests: Confluent's REST API, as far as its documentation goes, on a port of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
+NAMESPACE = uuid.UUID(int=7)
+
+
+class Refused(Exception):
+    def __init__(self, status: int, code: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+@dataclass
+class Contents:
+    """`faults` are statuses answered before anything else; `requests` what was asked."""
+
+    schemas: list[dict[str, Any]] = field(default_factory=list)
+    subjects: dict[str, list[int]] = field(default_factory=dict)
+    levels: dict[str, str] = field(default_factory=dict)
+    faults: deque[int] = field(default_factory=deque)
+    requests: list[str] = field(default_factory=list)
+    logins: list[str | None] = field(default_factory=list)
+    tells_guids: bool = True
+    login_needed: str | None = None
+
+    def answer(self, method: str, path: str, body: Any) -> Any:
+        match [method, *map(unquote, path.strip("/").split("/"))]:
+            case ["GET", "subjects"]:
+                return list(self.subjects)
+            case ["POST", "subjects", subject, "versions"]:
+                return self.register(subject, body)
+            case ["POST", "subjects", subject]:
+                return self.look_up(subject, body)
+            case ["DELETE", "subjects", subject]:
+                return list(range(1, len(self.subjects.pop(subject)) + 1))
+            case ["GET", "subjects", subject, "versions"]:
+                return list(range(1, len(self.of(subject)) + 1))
+            case ["GET", "subjects", subject, "versions", version]:
+                return self.version(subject, version)
+            case ["GET", "schemas", "ids", schema_id]:
+                if not 0 < int(schema_id) <= len(self.schemas):
+                    raise Refused(404, 40403, f"Schema {schema_id} not found")
+                return self.schemas[int(schema_id) - 1]
+            case ["GET", "schemas", "guids", guid]:
+                for schema in self.schemas:
+                    if self.guid(schema) == guid:
+                        return schema
+                raise Refused(404, 40403, f"Schema {guid} not found")
+            case ["POST", "compatibility", "subjects", subject, "versions", _]:
+                self.of(subject)
+                fits = "incompatible" not in body["schema"]
+                return {
+                    "is_compatible": fits,
+                    "messages": [] if fits else ["a field has no default"],
+                }
+            case ["GET", "config", *subject]:
+                return {"compatibilityLevel": self.levels.get("".join(subject), "BACKWARD")}
+            case ["PUT", "config", *subject]:
+                self.levels["".join(subject)] = body["compatibility"]
+                return body
+        raise Refused(404, 404, "HTTP 404 Not Found")
+
+    def of(self, subject: str) -> list[int]:
+        if subject not in self.subjects:
+            raise Refused(404, 40401, f"Subject '{subject}' not found.")
+        return self.subjects[subject]
+
+    def register(self, subject: str, body: dict[str, Any]) -> dict[str, Any]:
+        if body.get("schemaType", "AVRO") != "PROTOBUF":
+            try:
+                json.loads(body["schema"])
+            except ValueError as error:
+                raise Refused(422, 42201, f"Invalid schema: {error}") from error
+        if "incompatible" in body["schema"] and subject in self.subjects:
+            raise Refused(
+                409, 409, "Schema being registered is incompatible with an earlier schema"
+            )
+        if body not in self.schemas:
+            self.schemas.append(body)
+        schema_id = self.schemas.index(body) + 1
+        versions = self.subjects.setdefault(subject, [])
+        if schema_id not in versions:
+            versions.append(schema_id)
+        return {"id": schema_id} | ({"guid": self.guid(body)} if self.tells_guids else {})
+
+    def look_up(self, subject: str, body: dict[str, Any]) -> dict[str, Any]:
+        versions = self.of(subject)
+        for number, schema_id in enumerate(versions, 1):
+            if self.schemas[schema_id - 1] == body:
+                return {"subject": subject, "id": schema_id, "version": number} | body
+        raise Refused(404, 40403, "Schema not found")
+
+    def version(self, subject: str, version: str) -> dict[str, Any]:
+        versions = self.of(subject)
+        number = len(versions) if version == "latest" else int(version)
+        if not 0 < number <= len(versions):
+            raise Refused(404, 40402, f"Version {version} not found.")
+        schema_id = versions[number - 1]
+        return {"subject": subject, "id": schema_id, "version": number} | self.schemas[
+            schema_id - 1
+        ]
+
+    @staticmethod
+    def guid(schema: dict[str, Any]) -> str:
+        return str(uuid.uuid5(NAMESPACE, json.dumps(schema)))
+
+
+class FakeSchemaRegistry:
+    """Use as a context manager. `tls` is a server's context, for https."""
+
+    def __init__(self, tls: Any = None) -> None:
+        self.contents = contents = Contents()
+
+        class Handler(BaseHTTPRequestHandler):
+            def serve(self) -> None:
+                length = int(self.headers.get("Content-Length", 0))
+                body = json.loads(self.rfile.read(length)) if length else None
+                contents.requests.append(f"{self.command} {self.path}")
+                contents.logins.append(self.headers.get("Authorization"))
+                status, answer = self.judged(body)
+                text = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", MEDIA_TYPE)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def judged(self, body: Any) -> tuple[int, Any]:
+                if contents.faults:
+                    status = contents.faults.popleft()
+                    return status, {"error_code": status * 100 + 1, "message": "out of order"}
+                if contents.login_needed not in {None, self.headers.get("Authorization")}:
+                    return 401, {"error_code": 401, "message": "Unauthorized"}
+                try:
+                    return 200, contents.answer(self.command, urlsplit(self.path).path, body)
+                except Refused as refused:
+                    return refused.status, {"error_code": refused.code, "message": str(refused)}
+
+            do_GET = do_POST = do_PUT = do_DELETE = serve  # noqa: N815 - named by http.server
+
+            def log_message(self, *arguments: Any) -> None:
+                """The tests' output stays theirs."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        scheme = "http"
+        if tls is not None:
+            scheme = "https"
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
