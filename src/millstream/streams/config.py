@@ -24,6 +24,7 @@ class StreamsConfig:
 
     `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own
     partitioner. `batch_records_max` bounds a run through the operators; 1 is record at a time.
+    `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where records go that CONTINUE leaves out.
     """
 
     application_id: str
@@ -34,3 +35,4 @@ class StreamsConfig:
     on_processing_error: OnError = OnError.FAIL
     batch_records_max: int = 10_000
     partition_count: Callable[[str], int] | None = None
+    dead_letter_topic: str | None = None

@@ -32,6 +32,7 @@ class StoreSupplier:
 
     `history` makes a versioned store, which remembers for that long what the value of a key was at any time.
     `retention` belongs to window and session stores, `window_size` and `retain_duplicates` to window stores.
+    `entries_max` makes an in-memory key-value store that keeps only so many rows: those used last.
     The changelog of an aggregation is kept as long as its windows need, whatever `retention` says.
     """
 
@@ -41,6 +42,16 @@ class StoreSupplier:
     window_size: timedelta | None = None
     retain_duplicates: bool = False
     history: timedelta | None = None
+    entries_max: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.entries_max is None:
+            return
+        if self.entries_max < 1 or self.type is not StoreType.IN_MEMORY or self.history is not None:
+            raise ValueError(
+                f"store {self.name}: entries_max is at least 1 and belongs to in-memory stores without history;"
+                " say type=StoreType.IN_MEMORY"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,8 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
             fields[field] = OnError(config.pop(name))
     if "default.timestamp.extractor" in config:
         fields["default_timestamps"] = timestamps(config.pop("default.timestamp.extractor"))
+    if "errors.dead.letter.queue.topic.name" in config:
+        fields["dead_letter_topic"] = config.pop("errors.dead.letter.queue.topic.name")
     if config:
         raise Unsupported(f"setting {min(config)}")
     return StreamsConfig(APPLICATION_ID, **fields), builder

@@ -107,20 +107,22 @@ def materialized(op: dict) -> Materialized | None:
 def store_supplier(options: dict) -> StoreSupplier:
     kind = options["kind"]
     loses_timestamps = kind == "key_value" and options.get("impl") == "persistent"
-    if options.get("impl") == "lru" or loses_timestamps:
+    if loses_timestamps:
         raise Unsupported(f"store supplier {options.get('impl')} {kind}")
     # `segment` says how Kafka Streams cuts its files; ours are not cut.
     left_out = {"kind", "impl", "segment"}
+    renamed = {"duplicates": "retain_duplicates", "max": "entries_max"}
     fields = {name: value for name, value in options.items() if name not in left_out}
     return StoreSupplier(
-        type=StoreType.IN_MEMORY if options.get("impl") == "in_memory" else StoreType.ROCKSDB,
+        type=StoreType.ROCKSDB if options.get("impl") == "persistent" else StoreType.IN_MEMORY,
         **given(
-            {("retain_duplicates" if n == "duplicates" else n): v for n, v in fields.items()},
+            {renamed.get(n, n): v for n, v in fields.items()},
             name=as_is,
             retention=ms,
             window_size=ms,
             retain_duplicates=as_is,
             history=ms,
+            entries_max=as_is,
         ),
     )
 
@@ -148,13 +150,14 @@ def store_spec(options: dict) -> StoreSpec:
         "window": StoreKind.WINDOW,
         "session": StoreKind.SESSION,
     }
-    if kind not in kinds or options.get("impl") == "lru":
+    if kind not in kinds:
         raise Unsupported(f"store {options.get('impl')} {kind}")
     logging = options.get("logging", True)
     return StoreSpec(
         options["name"],
         kinds[kind],
-        persistent=options.get("impl") != "in_memory",
+        persistent=options.get("impl") not in {"in_memory", "lru"},
+        entries_max=options.get("max"),
         key=serde(options.get("key")),
         value=serde(options.get("value")),
         caching=options.get("caching", False),

@@ -48,6 +48,7 @@ def key_value_store(
             value=options.value or value,
             caching=options.caching,
             retention_ms=None if history is None else to_ms(history),
+            entries_max=None if supplier is None else supplier.entries_max,
         ),
         options.logging,
     )

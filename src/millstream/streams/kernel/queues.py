@@ -13,8 +13,9 @@ from typing import Any
 
 from millstream.streams.config import OnError
 from millstream.streams.errors import SerializationError, StreamsError
-from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch, SinkBatch
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import ConsumedRecord, TimestampExtractor, fail_on_invalid
 
@@ -38,6 +39,8 @@ class Run:
     topic: str
     batch: Batch
     offsets: Sequence[int]
+    raw_keys: Sequence[bytes | None]
+    raw_values: Sequence[bytes | None]
 
 
 class RecordQueue:
@@ -53,9 +56,13 @@ class RecordQueue:
         self._raw: deque[RawBatch] = deque()
         self._rows = Batch([], [], [], [], [])
         self._offsets: Sequence[int] = ()
+        self._raw_keys: list[bytes | None] = []
+        self._raw_values: list[bytes | None] = []
         self._at = 0
         self._end_offset: int | None = None
         self._error: StreamsError | None = None
+        self.dead_letters: list[SinkBatch] = []
+        """Records that could not be read, for the task to take."""
 
     def add(self, raw: RawBatch) -> None:
         if len(raw):
@@ -90,7 +97,8 @@ class RecordQueue:
             rows.headers[first:end],
             list(range(end - first)),
         )
-        return Run(self.reader.node, self.reader.topic, batch, offsets)
+        raw_keys, raw_values = self._raw_keys[first:end], self._raw_values[first:end]
+        return Run(self.reader.node, self.reader.topic, batch, offsets, raw_keys, raw_values)
 
     def clear(self) -> None:
         """Forget everything that was added."""
@@ -99,6 +107,7 @@ class RecordQueue:
         self._offsets = ()
         self._at = 0
         self._error = None
+        self.dead_letters.clear()
 
     def _decode(self, raw: RawBatch) -> None:
         self._at = 0
@@ -106,6 +115,7 @@ class RecordQueue:
         rows = self._decode_columns(raw)
         if rows is not None:
             self._rows, self._offsets = rows, raw.offsets
+            self._raw_keys, self._raw_values = raw.keys, raw.values
             newest = max(raw.timestamps)
             self.partition_time = max(self.partition_time, newest)
             return
@@ -128,7 +138,7 @@ class RecordQueue:
     def _decode_one_by_one(self, raw: RawBatch) -> None:
         headers = _headers_of(raw)
         rows = Batch([], [], [], [], [])
-        offsets: list[int] = []
+        kept: list[int] = []
         for row in range(len(raw)):
             try:
                 decoded = self._decode_row(raw, row)
@@ -143,8 +153,10 @@ class RecordQueue:
             rows.values.append(decoded.value)
             rows.timestamps.append(decoded.timestamp)
             rows.headers.append(headers[row])
-            offsets.append(raw.offsets[row])
-        self._rows, self._offsets = rows, offsets
+            kept.append(row)
+        self._rows, self._offsets = rows, [raw.offsets[row] for row in kept]
+        self._raw_keys = [raw.keys[row] for row in kept]
+        self._raw_values = [raw.values[row] for row in kept]
 
     def _decode_row(self, raw: RawBatch, row: int) -> ConsumedRecord | None:
         """The record, or None if it is to be dropped."""
@@ -161,6 +173,7 @@ class RecordQueue:
             )
         except Exception as error:
             if self._context.config.on_deserialization_error is OnError.CONTINUE:
+                self._give_up(raw, row, error)
                 return None
             raise SerializationError(
                 f"{place} cannot be read with serdes {reader.key.name} for the key and {reader.value.name} "
@@ -171,6 +184,21 @@ class RecordQueue:
             return None
         record.timestamp = timestamp
         return record
+
+    def _give_up(self, raw: RawBatch, row: int, error: Exception) -> None:
+        topic = self._context.config.dead_letter_topic
+        if topic is not None:
+            source = SourceRecord(
+                self.reader.topic,
+                self._context.partition,
+                raw.offsets[row],
+                raw.keys[row],
+                raw.values[row],
+            )
+            headers = _headers_of(raw)[row]
+            self.dead_letters.append(
+                dead_letter(topic, source, raw.timestamps[row], headers, error)
+            )
 
 
 class PartitionGroup:

@@ -24,6 +24,12 @@ class SinkRecords:
     def append(self, ordinals: list[int], batch: SinkBatch) -> None:
         self._run.setdefault(batch.topic, []).append((ordinals, batch))
 
+    def append_ready(self, batch: SinkBatch) -> None:
+        """Records that belong to no run: they stand where the run after them begins."""
+        self.end_run()
+        self.append([0], batch)
+        self.end_run()
+
     def end_run(self) -> None:
         """All sinks have given their rows of one run: bring each topic's records into order."""
         for topic, parts in self._run.items():

@@ -15,10 +15,11 @@ from millstream.streams.errors import ProcessingError, SerializationError, Strea
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.compile import Store, make_operator, source_serdes, store_serdes
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
 from millstream.streams.kernel.processors import Process
-from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, SourceReader
+from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, Run, SourceReader
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.processor import PunctuationType
@@ -26,6 +27,7 @@ from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.join_buffer import JoinBuffer
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.lru import LruKeyValueStore, LruTimestampedKeyValueStore
 from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.store import StoreParts
@@ -103,6 +105,7 @@ class StreamTask:
                 for reader in self._readers(each.node, pattern_topics):
                     queues[reader.topic] = RecordQueue(reader, self._context)
         self._group = PartitionGroup(queues)
+        self._run: Run | None = None
         self._has_processors = self._start_processors()
 
     # What the runner sees.
@@ -164,10 +167,12 @@ class StreamTask:
         while left:
             batch_max = 1 if self._has_processors else self.config.batch_records_max
             run = self._group.take(batch_max if left < 0 else min(batch_max, left))
+            self._take_dead_letters()
             if run is None:
                 break
             self._context.topic = run.topic
             self._context.offsets = run.offsets
+            self._run = run
             newest = max(run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, newest)
             self._plans[run.node].run(run.batch)
@@ -275,8 +280,9 @@ class StreamTask:
         if spec.kind is StoreKind.SUPPRESSION_BUFFER:
             return SuppressionBuffer(parts)
         if spec.is_timestamped:
-            return TimestampedKeyValueStore(parts)
-        return KeyValueStore(parts)
+            bounded = spec.entries_max is not None
+            return (LruTimestampedKeyValueStore if bounded else TimestampedKeyValueStore)(parts)
+        return (KeyValueStore if spec.entries_max is None else LruKeyValueStore)(parts)
 
     def _make_nodes(self, group: SubTopology) -> dict[str, PlanNode]:
         topology = self._topology
@@ -371,6 +377,7 @@ class StreamTask:
             error, StreamsError
         ):
             self._context.dropped_records += len(rows)
+            self._write_dead_letters(rows, error)
             return
         if isinstance(error, ProcessingError | SerializationError):
             raise error  # it names its place already
@@ -380,3 +387,26 @@ class StreamTask:
         raise ProcessingError(
             f"node {node} failed on {self._context.topic}-{self._context.partition} {place}: {error!r}"
         ) from error
+
+    def _write_dead_letters(self, rows: Batch, error: Exception) -> None:
+        """The source record of each row that is left out; rows of punctuations have none."""
+        topic, run = self.config.dead_letter_topic, self._run
+        if topic is None or run is None or self._context.topic is None:
+            return
+        for row, ordinal in enumerate(rows.ordinals):
+            source = SourceRecord(
+                run.topic,
+                self._context.partition,
+                run.offsets[ordinal],
+                run.raw_keys[ordinal],
+                run.raw_values[ordinal],
+            )
+            letter = dead_letter(topic, source, rows.timestamps[row], rows.headers[row], error)
+            self._records.append([ordinal], letter)
+
+    def _take_dead_letters(self) -> None:
+        """What the queues could not read on the way to this run."""
+        for queue in self._group.queues.values():
+            for letter in queue.dead_letters:
+                self._records.append_ready(letter)
+            queue.dead_letters.clear()

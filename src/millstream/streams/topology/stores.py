@@ -55,6 +55,8 @@ class StoreSpec:
     log_headers: bool = False
     """Changelog records carry the headers of the record: stores of stream-stream and of foreign-key joins alone."""
     other_value: Serde[Any] | None = None  # Any: the right side of a join
+    entries_max: int | None = None
+    """Of a key-value store: only so many rows are kept, those used last."""
 
     @property
     def history_ms(self) -> int | None:
