@@ -84,9 +84,9 @@ def test_a_table_may_be_kept_in_one() -> None:
     supplier = StoreSupplier("few", StoreType.IN_MEMORY, entries_max=2)
     builder.table("in", materialized=Materialized(supplier=supplier))
     with TopologyTestDriver(builder.build(), CONFIG) as driver:
-        given = driver.input_topic("in", string(), string())
+        given = driver.input_topic("in")
         for key in "abc":
-            given.pipe(key, "x")
+            given.pipe(key, "x", at=1)
         assert [key for key, _ in driver.stores["few"].scan()] == ["b", "c"]
 
 
