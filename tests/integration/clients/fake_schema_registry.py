@@ -22,6 +22,14 @@ class Refused(Exception):
         self.code = code
 
 
+def essence(body: dict[str, Any]) -> dict[str, Any]:
+    """A schema as the registry keeps it and gives it back: what is the default is left out."""
+    kept = {name: body[name] for name in ("schema", "schemaType", "references") if body.get(name)}
+    return {
+        name: member for name, member in kept.items() if (name, member) != ("schemaType", "AVRO")
+    }
+
+
 @dataclass
 class Contents:
     """`faults` are statuses answered before anything else; `requests` what was asked."""
@@ -40,9 +48,9 @@ class Contents:
             case ["GET", "subjects"]:
                 return list(self.subjects)
             case ["POST", "subjects", subject, "versions"]:
-                return self.register(subject, body)
+                return self.register(subject, essence(body))
             case ["POST", "subjects", subject]:
-                return self.look_up(subject, body)
+                return self.look_up(subject, essence(body))
             case ["DELETE", "subjects", subject]:
                 return list(range(1, len(self.subjects.pop(subject)) + 1))
             case ["GET", "subjects", subject, "versions"]:
