@@ -267,14 +267,16 @@ class Connection(asyncio.BufferedProtocol):
         self, key: ApiKey, waiter: asyncio.Future[Message], timeout_ms: int | None
     ) -> Message:
         timeout_s = (timeout_ms or self._options.request_timeout_ms) / 1000
-        done, _ = await asyncio.wait((waiter,), timeout=timeout_s)
-        if not done:
-            error = RequestTimedOut(
-                f"{self.address} did not answer {key.name} within {timeout_s} s"
-            )
-            self._close(error)
-            raise error
-        return waiter.result()
+        timer = self._loop.call_later(timeout_s, self._time_out, key, timeout_s)
+        try:
+            return await waiter
+        finally:
+            timer.cancel()
+
+    def _time_out(self, key: ApiKey, timeout_s: float) -> None:
+        self._close(
+            RequestTimedOut(f"{self.address} did not answer {key.name} within {timeout_s} s")
+        )
 
     def _send(self, key: ApiKey, request: Message, version: int) -> asyncio.Future[Message]:
         self._check_open()
