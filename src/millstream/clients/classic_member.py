@@ -12,6 +12,8 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from millstream.clients.cluster import Cluster, Lane
+from millstream.clients.core.assignors.racks import replica_racks
+from millstream.clients.core.assignors.registry import chosen_assignors
 from millstream.clients.core.config import ConsumerConfig
 from millstream.clients.core.group_membership import Membership, MembershipPolicy
 from millstream.clients.core.subscription import SubscriptionState, SubscriptionType
@@ -62,7 +64,7 @@ class ClassicMember:
             MembershipPolicy(
                 group_id=config.group_id,
                 group_instance_id=config.group_instance_id,
-                assignors=config.partition_assignment_strategy,
+                assignors=chosen_assignors(config.partition_assignment_strategy),
                 session_timeout_ms=config.session_timeout_ms,
                 heartbeat_interval_ms=config.heartbeat_interval_ms,
                 max_poll_interval_ms=config.max_poll_interval_ms,
@@ -244,11 +246,7 @@ class ClassicMember:
                 await self._cluster.refresh_metadata(deadline_ms)
         picture = self._cluster.picture
         return self._membership.share_out(
-            {
-                topic: len(picture.topics[topic].partitions)
-                for topic in topics
-                if topic in picture.topics
-            }
+            {topic: replica_racks(picture, topic) for topic in topics if topic in picture.topics}
         )
 
     def _keep_heart_beating(self) -> None:

@@ -22,6 +22,7 @@ def test_a_subscription_has_topics_user_data_owned_partitions_generation_and_rac
         7,
         None,
         "r",
+        b"\x00\x00\x00\x07",
     )
     data = encode_subscription(subscription)
     assert data.hex(" ") == (

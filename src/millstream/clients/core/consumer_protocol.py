@@ -28,11 +28,10 @@ _FIRST_VERSION_WITH_GENERATION: Final = 2
 
 
 def encode_subscription(subscription: MemberSubscription) -> bytes:
-    """The generation stands twice: older cooperative-sticky assignors look for it in the user data."""
     out = bytearray(_VERSION.pack(_HIGHEST))
     ConsumerProtocolSubscription(
         topics=sorted(subscription.topics),
-        user_data=_GENERATION.pack(subscription.generation_id),
+        user_data=subscription.user_data,
         owned_partitions=[
             ConsumerProtocolSubscriptionTopicPartition(topic=topic, partitions=partitions)
             for topic, partitions in _by_topic(subscription.owned).items()
@@ -71,6 +70,7 @@ def decode_subscription(data: bytes, group_instance_id: str | None) -> MemberSub
         generation_id=generation_id,
         group_instance_id=group_instance_id,
         rack=message.rack_id,
+        user_data=None if message.user_data is None else bytes(message.user_data),
     )
 
 

@@ -10,12 +10,16 @@ the partitions, with the assignor that the coordinator found all members to know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from millstream.clients.core.assignors.assignment import MemberSubscription
-from millstream.clients.core.assignors.registry import ASSIGNORS, COOPERATIVE
+from millstream.clients.core.assignors.assignment import (
+    Assignor,
+    LastAssignment,
+    MemberSubscription,
+    TopicRacks,
+)
 from millstream.clients.core.consumer_protocol import (
     PROTOCOL_TYPE,
     decode_assignment,
@@ -60,7 +64,7 @@ class MemberState(Enum):
 class MembershipPolicy:
     group_id: str
     group_instance_id: str | None
-    assignors: Sequence[str]
+    assignors: Sequence[Assignor]
     session_timeout_ms: int
     heartbeat_interval_ms: int
     max_poll_interval_ms: int
@@ -69,7 +73,7 @@ class MembershipPolicy:
     @property
     def is_cooperative(self) -> bool:
         """Only when every assignor that may be chosen is: a member cannot be half cooperative."""
-        return all(name in COOPERATIVE for name in self.assignors)
+        return all(assignor.is_cooperative for assignor in self.assignors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class Membership:
     """The coordinator counts us out: our partitions may have other owners already."""
     rejoin_reason: str = ""
     last_heartbeat_ms: int = 0
+    last_assignment: LastAssignment = field(default_factory=LastAssignment)
     members: list[JoinedMember] = field(default_factory=list)
     """Of the running rebalance; empty unless we lead."""
 
@@ -110,13 +115,7 @@ class Membership:
         """Start of a rebalance. `named_reason`: the version that will be spoken can carry one."""
         self.state = MemberState.JOINING
         self.rejoin_wanted = False
-        subscription = MemberSubscription(
-            topics=frozenset(topics),
-            owned=frozenset(owned),
-            generation_id=self.generation_id,
-            rack=self.policy.rack,
-        )
-        data = encode_subscription(subscription)
+        wanted, held = frozenset(topics), frozenset(owned)
         return JoinGroupRequest(
             group_id=self.policy.group_id,
             session_timeout_ms=self.policy.session_timeout_ms,
@@ -124,9 +123,21 @@ class Membership:
             member_id=self.member_id,
             group_instance_id=self.policy.group_instance_id,
             protocol_type=PROTOCOL_TYPE,
-            protocols=[JoinGroupRequestProtocol(name, data) for name in self.policy.assignors],
+            protocols=[self._offer(assignor, wanted, held) for assignor in self.policy.assignors],
             reason=self.rejoin_reason[:255] if named_reason and self.rejoin_reason else None,
         )
+
+    def _offer(
+        self, assignor: Assignor, wanted: frozenset[str], held: frozenset[TopicPartition]
+    ) -> JoinGroupRequestProtocol:
+        subscription = MemberSubscription(
+            topics=wanted,
+            owned=held,
+            generation_id=self.generation_id,
+            rack=self.policy.rack,
+            user_data=assignor.user_data(wanted, self.last_assignment),
+        )
+        return JoinGroupRequestProtocol(assignor.name, encode_subscription(subscription))
 
     def handle_join(self, response: JoinGroupResponse) -> None:
         """Raises the answer's error after taking in what it means; retriable ones and MemberIdRequired ask again."""
@@ -157,17 +168,18 @@ class Membership:
         """Topics of all members: what a leader must know the partitions of."""
         return {topic for member in self.members for topic in member.subscription.topics}
 
-    def share_out(self, partition_counts: Mapping[str, int]) -> list[SyncGroupRequestAssignment]:
+    def share_out(self, topics: TopicRacks) -> list[SyncGroupRequestAssignment]:
         """The leader's decision. Raises InconsistentGroupProtocol for an assignor that we did not offer."""
-        assign = ASSIGNORS.get(self.assignor)
-        if assign is None:
+        offered = {assignor.name: assignor for assignor in self.policy.assignors}
+        assignor = offered.get(self.assignor)
+        if assignor is None:
             raise InconsistentGroupProtocol(
                 f"the coordinator chose {self.assignor!r}, which this member did not offer"
             )
         members = {member.member_id: member.subscription for member in self.members}
         return [
             SyncGroupRequestAssignment(member_id, encode_assignment(partitions))
-            for member_id, partitions in assign(partition_counts, members).items()
+            for member_id, partitions in assignor.assign(topics, members).items()
         ]
 
     def sync_request(self, assignments: list[SyncGroupRequestAssignment]) -> SyncGroupRequest:
@@ -191,7 +203,9 @@ class Membership:
         self.state = MemberState.STABLE
         self.assignment_lost = False
         self.last_heartbeat_ms = now_ms
-        return decode_assignment(response.assignment)
+        partitions = decode_assignment(response.assignment)
+        self.last_assignment = LastAssignment(frozenset(partitions), self.generation_id)
+        return partitions
 
     # ---- staying
 

@@ -1,6 +1,20 @@
 """How the leader of a classic group shares out partitions."""
 
-from millstream.clients.core.assignors.assignment import Assignment, Assignor, MemberSubscription
-from millstream.clients.core.assignors.registry import ASSIGNORS
+from millstream.clients.core.assignors.assignment import (
+    Assignment,
+    Assignor,
+    LastAssignment,
+    MemberSubscription,
+    TopicRacks,
+)
+from millstream.clients.core.assignors.registry import ASSIGNORS, chosen_assignors
 
-__all__ = ["ASSIGNORS", "Assignment", "Assignor", "MemberSubscription"]
+__all__ = [
+    "ASSIGNORS",
+    "Assignment",
+    "Assignor",
+    "LastAssignment",
+    "MemberSubscription",
+    "TopicRacks",
+    "chosen_assignors",
+]

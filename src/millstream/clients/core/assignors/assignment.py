@@ -1,12 +1,15 @@
-"""What an assignor takes and gives."""
+"""What an assignor takes and gives. Applications may bring their own: see `Assignor`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from millstream.model import TopicPartition
+
+TopicRacks = Mapping[str, Sequence[frozenset[str]]]
+"""By topic: for each partition, in order, the racks of its replicas. The length is the number of partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +21,44 @@ class MemberSubscription:
     generation_id: int = -1
     group_instance_id: str | None = None
     rack: str | None = None
+    user_data: bytes | None = None
+    """Whatever the member's assignor added for the leader's."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastAssignment:
+    """What the group gave us last, whether we still hold it or not."""
+
+    partitions: frozenset[TopicPartition] = frozenset()
+    generation_id: int = -1
 
 
 Assignment = dict[str, list[TopicPartition]]
 """By member id; every member has an entry."""
 
 
+@runtime_checkable
 class Assignor(Protocol):
-    def __call__(
-        self, partition_counts: Mapping[str, int], members: Mapping[str, MemberSubscription]
-    ) -> Assignment:
-        """Each partition of the subscribed topics to at most one member that subscribes to it."""
+    """How the leader of a classic group shares out partitions. All members of a group must know the name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Members keep their partitions while the group rebalances (KIP-429). If not, they give everything up first."""
+        ...
+
+    def user_data(self, topics: frozenset[str], last: LastAssignment) -> bytes | None:
+        """What a member tells the leader's assignor beside its subscription."""
+        ...
+
+    def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
+        """Each partition of the subscribed topics to at most one member that subscribes to it.
+
+        A cooperative assignor gives no partition to a member while another one holds it; the group rebalances again when
+        that one has let go.
+        """
         ...
 
 
@@ -44,8 +74,8 @@ def members_in_order(members: Mapping[str, MemberSubscription]) -> list[str]:
 
 
 def subscribed_topics(
-    partition_counts: Mapping[str, int], members: Mapping[str, MemberSubscription]
-) -> list[str]:
-    """Topics that somebody wants and that exist, sorted."""
+    topics: TopicRacks, members: Mapping[str, MemberSubscription]
+) -> dict[str, Sequence[frozenset[str]]]:
+    """Topics that somebody wants and that exist, sorted by name."""
     wanted = {topic for subscription in members.values() for topic in subscription.topics}
-    return sorted(topic for topic in wanted if partition_counts.get(topic, 0) > 0)
+    return {topic: topics[topic] for topic in sorted(wanted) if topics.get(topic)}

@@ -1,4 +1,4 @@
-"""Cooperative sticky: as even as the subscriptions allow, moving as little as possible, in two steps (KIP-429).
+"""Cooperative sticky: the sticky target, reached in two steps (KIP-429).
 
 A partition that must move is first taken from its owner; the member that gets it joins again once it is free. So no
 partition ever has two owners, and what does not move is never interrupted.
@@ -7,83 +7,54 @@ partition ever has two owners, and what does not move is never interrupted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from struct import Struct
 
 from millstream.clients.core.assignors.assignment import (
     Assignment,
+    LastAssignment,
     MemberSubscription,
-    members_in_order,
-    subscribed_topics,
+    TopicRacks,
 )
+from millstream.clients.core.assignors.claims import Claims
+from millstream.clients.core.assignors.sticky import assign_sticky
 from millstream.model import TopicPartition
 
-
-def assign_cooperative_sticky(
-    partition_counts: Mapping[str, int], members: Mapping[str, MemberSubscription]
-) -> Assignment:
-    balanced = assign_sticky(partition_counts, members)
-    owner = {tp: member for member, subscription in members.items() for tp in subscription.owned}
-    return {
-        member: [tp for tp in partitions if owner.get(tp, member) == member]
-        for member, partitions in balanced.items()
-    }
+_GENERATION = Struct(">i")
 
 
-def assign_sticky(
-    partition_counts: Mapping[str, int], members: Mapping[str, MemberSubscription]
-) -> Assignment:
-    """The target: who ends up with what."""
-    topics = subscribed_topics(partition_counts, members)
-    ordered = members_in_order(members)
-    takers = {t: [m for m in ordered if t in members[m].topics] for t in topics}
-    kept = _kept(partition_counts, members, takers)
-    loads = {member: set(kept[member]) for member in ordered}
-    owned = set().union(*kept.values()) if kept else set()
-    free = [
-        TopicPartition(topic, partition)
-        for topic in sorted(topics, key=lambda topic: (len(takers[topic]), topic))
-        for partition in range(partition_counts[topic])
-        if (topic, partition) not in owned
-    ]
-    for partition in free:
-        least = min(takers[partition.topic], key=lambda member: len(loads[member]))
-        loads[least].add(partition)
-    _balance(loads, takers)
-    return {member: sorted(loads[member]) for member in members}
+class CooperativeStickyAssignor:
+    name = "cooperative-sticky"
+    is_cooperative = True
+
+    def user_data(self, topics: frozenset[str], last: LastAssignment) -> bytes:  # noqa: ARG002 - Assignor's signature
+        """The generation, for leaders whose subscriptions have no field for it."""
+        return _GENERATION.pack(last.generation_id)
+
+    def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
+        target, claims = assign_sticky(topics, members)
+        claimed = {partition for said in members.values() for partition in said.owned}
+        return {
+            member: [
+                partition
+                for partition in partitions
+                if _is_free(partition, member, members[member], claims, claimed)
+            ]
+            for member, partitions in target.items()
+        }
 
 
-def _kept(
-    partition_counts: Mapping[str, int],
-    members: Mapping[str, MemberSubscription],
-    takers: Mapping[str, list[str]],
-) -> dict[str, set[TopicPartition]]:
-    """What members may keep: they still want it, it exists, and nobody of a later generation claims it."""
-    claims: dict[TopicPartition, list[tuple[int, str]]] = {}
-    for member, subscription in members.items():
-        for partition in subscription.owned:
-            exists = partition.partition < partition_counts.get(partition.topic, 0)
-            if exists and member in takers.get(partition.topic, ()):
-                claims.setdefault(partition, []).append((subscription.generation_id, member))
-    kept: dict[str, set[TopicPartition]] = {member: set() for member in members}
-    for partition, claimants in claims.items():
-        newest = max(generation for generation, _ in claimants)
-        holders = [member for generation, member in claimants if generation == newest]
-        if len(holders) == 1:  # two holders in one generation: neither can be believed
-            kept[holders[0]].add(partition)
-    return kept
-
-
-def _balance(loads: dict[str, set[TopicPartition]], takers: Mapping[str, list[str]]) -> None:
-    """Move single partitions from members with more to members with at least two less, until none can move.
-
-    Each move lowers the sum of squares of the loads, so this ends.
-    """
-    moved = True
-    while moved:
-        moved = False
-        for giver in sorted(loads, key=lambda member: -len(loads[member])):
-            for partition in sorted(loads[giver], reverse=True):
-                taker = min(takers[partition.topic], key=lambda member: len(loads[member]))
-                if len(loads[giver]) - len(loads[taker]) >= 2:
-                    loads[giver].discard(partition)
-                    loads[taker].add(partition)
-                    moved = True
+def _is_free(
+    partition: TopicPartition,
+    member: str,
+    said: MemberSubscription,
+    claims: Claims,
+    claimed: set[TopicPartition],
+) -> bool:
+    """For this member: it holds the partition by right already, or nobody says to hold it."""
+    if partition not in claimed:
+        return True
+    return (
+        partition in said.owned
+        and partition not in claims.disputed
+        and (partition in claims.kept[member])
+    )

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from millstream.clients.core.assignors.assignment import Assignor
-from millstream.clients.core.assignors.cooperative_sticky import assign_cooperative_sticky
-from millstream.clients.core.assignors.range import assign_range
-from millstream.clients.core.assignors.round_robin import assign_round_robin
+from millstream.clients.core.assignors.cooperative_sticky import CooperativeStickyAssignor
+from millstream.clients.core.assignors.range import RangeAssignor
+from millstream.clients.core.assignors.round_robin import RoundRobinAssignor
+from millstream.clients.core.assignors.sticky import StickyAssignor
 
-ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType(
-    {
-        "range": assign_range,
-        "roundrobin": assign_round_robin,
-        "cooperative-sticky": assign_cooperative_sticky,
-    }
+_BUILT_IN: Final[tuple[Assignor, ...]] = (
+    RangeAssignor(),
+    RoundRobinAssignor(),
+    StickyAssignor(),
+    CooperativeStickyAssignor(),
 )
 
-COOPERATIVE: Final = frozenset({"cooperative-sticky"})
-"""Members keep their partitions while the group rebalances (KIP-429). The others give everything up first."""
+ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType(
+    {assignor.name: assignor for assignor in _BUILT_IN}
+)
+
+
+def chosen_assignors(strategy: Iterable[str | Assignor]) -> tuple[Assignor, ...]:
+    """Names and objects of the setting partition_assignment_strategy as objects, in order."""
+    return tuple(ASSIGNORS[item] if isinstance(item, str) else item for item in strategy)

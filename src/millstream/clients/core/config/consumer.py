@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from millstream.clients.core.assignors.assignment import Assignor
+from millstream.clients.core.assignors.registry import ASSIGNORS
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
 from millstream.clients.core.settings import (
     boolean,
@@ -12,10 +15,9 @@ from millstream.clients.core.settings import (
     one_of,
     optional_text,
     setting,
+    text_list,
 )
 from millstream.errors import ConfigError
-
-ASSIGNOR_NAMES = ("range", "roundrobin", "cooperative-sticky")
 
 _NOT_OF_THE_PROTOCOL = {
     "classic": ("group_remote_assignor",),
@@ -25,6 +27,23 @@ _NOT_OF_THE_PROTOCOL = {
         "partition_assignment_strategy",
     ),
 }
+
+
+def _assignors(key: str, value: object) -> tuple[str | Assignor, ...]:
+    """Names, one text with commas between them, or objects; the preferred first."""
+    given = value if isinstance(value, (list, tuple)) else (value,)
+    items: list[str | Assignor] = []
+    check_known = names(*ASSIGNORS)
+    for item in given:
+        if isinstance(item, Assignor):
+            items.append(item)
+        else:
+            check_known(key, item)
+            items += text_list(key, item)
+    on_the_wire = [item if isinstance(item, str) else item.name for item in items]
+    if not items or len(set(on_the_wire)) < len(items):
+        raise ConfigError(f"{key} must be a list of different assignors, got {value!r}")
+    return tuple(items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +86,10 @@ class ConsumerConfig(ClientConfig):
     )
     session_timeout_ms: int = setting(45_000, integer(1), "Silence after which a member is out.")
     heartbeat_interval_ms: int = setting(3_000, integer(1), "How often a member shows life.")
-    partition_assignment_strategy: tuple[str, ...] = setting(
-        ("range", "cooperative-sticky"), names(*ASSIGNOR_NAMES), "Assignors, the preferred first."
+    partition_assignment_strategy: tuple[str | Assignor, ...] = setting(
+        ("range", "cooperative-sticky"),
+        _assignors,
+        "Assignors, the preferred first: names, or objects of one's own.",
     )
     client_rack: str = setting(
         "", lambda _, value: str(value), "Rack, to fetch from near replicas."
@@ -115,7 +136,7 @@ class ConsumerSettings(ClientSettings, total=False):
     max_poll_interval_ms: int
     session_timeout_ms: int
     heartbeat_interval_ms: int
-    partition_assignment_strategy: str | list[str] | tuple[str, ...]
+    partition_assignment_strategy: str | Assignor | Sequence[str | Assignor]
     client_rack: str
     check_crcs: bool
     allow_auto_create_topics: bool
