@@ -35,6 +35,11 @@ class CommitPart:
     closes_session: bool = False
     """The last word to this broker: it releases what is not acknowledged."""
 
+    @property
+    def may_be_repeated(self) -> bool:
+        """There is no session any more to say anything in once it is closed."""
+        return not self.closes_session
+
 
 class OutcomeLog:
     """Every outcome, until the application's turn to hear of it."""

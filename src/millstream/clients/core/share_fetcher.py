@@ -161,6 +161,8 @@ class ShareFetcher:
     ) -> FetchIntent | None:
         """None when there is nothing to ask for and nothing to say."""
         said = node.take_with_fetch(cluster)
+        if not (partitions or said):
+            return None
         epoch = node.session.epoch
         change = node.session.look_at(partitions)
         if not (reads or said or change.added or change.forgotten):

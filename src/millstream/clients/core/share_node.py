@@ -135,7 +135,7 @@ class ShareNode:
         if response.error_code:
             error = error_for(response.error_code, response.error_message)
             self.handle_refusal(error, now_ms)
-            if part.closes_session or not error.retriable:
+            if not (part.may_be_repeated and error.retriable):
                 self.finish(part, error)
             return
         self.session.handle_answer()
@@ -147,8 +147,8 @@ class ShareNode:
             error = error_for(answer.error_code, answer.error_message)
             if not answer.error_code:
                 self._outcomes.settle_part(part, partition, None, lock_ms)
-            elif error.retriable and answer.error_code not in _LEADER_GONE:
-                retry = not part.closes_session
+            elif part.may_be_repeated and error.retriable and answer.error_code not in _LEADER_GONE:
+                retry = True
             else:
                 self.metadata_wanted |= answer.error_code in _LEADER_GONE
                 self._outcomes.settle_part(part, partition, error)
