@@ -292,7 +292,7 @@ class ShareConsumer:
         return self._in_hand.take_acknowledgements()
 
     def _hear_outcomes(self) -> None:
-        for outcome in self._fetching.fetcher.outcomes.take():
+        while (outcome := self._fetching.fetcher.outcomes.take()) is not None:
             self._in_hand.handle_outcome(outcome)
             if self._callback is not None:
                 self._in_callback = True

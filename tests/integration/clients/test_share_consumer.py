@@ -6,15 +6,26 @@ With MILLSTREAM_KAFKA_BOOTSTRAP=HOST:PORT the same tests run against an Apache K
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Unpack
 
 import pytest
 
-from millstream.clients import AcknowledgeType, Producer, ShareConsumer
+from millstream.clients import (
+    AcknowledgeType,
+    Producer,
+    ShareConsumer,
+    TopicIdPartition,
+    blocking,
+)
 from millstream.clients.core.config.share import ShareConsumerSettings
+from millstream.clients.core.subscription import IllegalState
 from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.tasks import ClientClosed
+from millstream.errors import InvalidRecordState, KafkaError
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
 from millstream.testing.raw_share_member import configure_group
@@ -83,6 +94,19 @@ def seen(records: list[ConsumerRecord]) -> list[tuple[int, int | None]]:
     return [(record.offset, record.delivery_count) for record in records]
 
 
+async def poll_until(
+    consumer: ShareConsumer, wanted: int, kind: AcknowledgeType | None = None
+) -> list[ConsumerRecord]:
+    """That many records; each acknowledged with `kind`, if that is given."""
+    records: list[ConsumerRecord] = []
+    while len(records) < wanted:
+        for record in await some(consumer):
+            records.append(record)
+            if kind is not None:
+                consumer.acknowledge(record, kind)
+    return records
+
+
 # ---- implicit mode
 
 
@@ -96,4 +120,227 @@ async def test_the_next_poll_accepts_what_the_last_one_returned(world: World) ->
         assert seen(await some(successor)) == [(3, 2)], "closing accepts nothing"
         assert set((await successor.commit()).values()) == {None}
     async with world.member() as last:
-        assert await last.poll(timeout_ms=1_000) == []
+        await world.produce(1)
+        assert seen(await some(last)) == [(4, 1)]
+
+
+async def test_iteration_accepts_a_record_when_the_next_one_is_asked_for(world: World) -> None:
+    await world.produce(3)
+    async with world.member() as consumer:
+        async with asyncio.timeout(LIMIT_S):
+            assert (await anext(consumer)).offset == 0
+            assert (await anext(consumer)).offset == 1
+        await consumer.commit()
+    async with world.member() as successor:
+        assert seen(await some(successor)) == [(2, 2)], "what iteration held back was not accepted"
+
+
+async def test_poll_returns_what_iteration_held_back(world: World) -> None:
+    await world.produce(3)
+    async with world.member() as consumer:
+        async with asyncio.timeout(LIMIT_S):
+            await anext(consumer)
+        assert seen(await consumer.poll()) == [(1, 1), (2, 1)]
+
+
+async def test_records_cannot_be_acknowledged_one_by_one(world: World) -> None:
+    await world.produce(1)
+    async with world.member() as consumer:
+        (record,) = await some(consumer)
+        with pytest.raises(IllegalState, match='share_acknowledgement_mode="explicit"'):
+            consumer.acknowledge(record)
+
+
+# ---- explicit mode
+
+
+async def test_every_record_is_acknowledged_before_the_next_poll(world: World) -> None:
+    await world.produce(2)
+    async with world.member(share_acknowledgement_mode="explicit") as consumer:
+        first, second = await some(consumer)
+        consumer.acknowledge(first)
+        with pytest.raises(IllegalState, match=f"{world.name}-0 offset 1 is not acknowledged"):
+            await consumer.poll()
+        consumer.acknowledge(second, RELEASE)
+        assert seen(await some(consumer)) == [(1, 2)], "what is released comes again"
+
+
+async def test_what_is_rejected_never_comes_again(world: World) -> None:
+    await world.produce(2)
+    async with world.member(share_acknowledgement_mode="explicit") as consumer:
+        first, second = await some(consumer)
+        consumer.acknowledge(first, REJECT)
+        consumer.acknowledge(second, RELEASE)
+        results = await consumer.commit()
+        ((partition, error),) = results.items()
+        assert (partition.topic_partition, error) == ((world.name, 0), None)
+        assert seen(await some(consumer)) == [(1, 2)]
+
+
+async def test_a_lock_is_renewed_and_the_record_comes_again_as_it_was(world: World) -> None:
+    await world.produce(1)
+    async with world.member(share_acknowledgement_mode="explicit") as consumer:
+        (record,) = await some(consumer)
+        assert consumer.acquisition_lock_timeout_ms() == 30_000
+        consumer.acknowledge(record, RENEW)
+        assert await some(consumer) == [record]
+        consumer.acknowledge(record, RENEW)
+        assert set((await consumer.commit()).values()) == {None}
+        assert await some(consumer) == [record]
+        consumer.acknowledge(record)
+        assert set((await consumer.commit()).values()) == {None}
+
+
+async def test_a_lock_that_has_run_out_is_told_and_the_record_comes_again(world: World) -> None:
+    world.configure(record_lock_duration_ms=1_000)
+    await world.produce(1)
+    outcomes: list[tuple[set[int], KafkaError | None]] = []
+    async with (
+        world.member(share_acknowledgement_mode="explicit") as consumer,
+        world.member(share_acknowledgement_mode="explicit") as other,
+    ):
+        consumer.set_acknowledgement_commit_callback(
+            lambda offsets, error: outcomes.extend((set(each), error) for each in offsets.values())
+        )
+        (record,) = await some(consumer)
+        assert seen(await some(other)) == [(0, 2)], "after a second somebody else has it"
+        consumer.acknowledge(record)
+        ((_, error),) = (await consumer.commit()).items()
+        assert isinstance(error, InvalidRecordState)
+        assert outcomes == [({0}, error)]
+
+
+async def test_a_commit_that_nobody_waits_for_is_told_to_the_callback(world: World) -> None:
+    await world.produce(2)
+    outcomes: list[tuple[str, set[int], KafkaError | None]] = []
+
+    def heard(
+        offsets: Mapping[TopicIdPartition, AbstractSet[int]], error: KafkaError | None
+    ) -> None:
+        outcomes.extend((each.topic, set(what), error) for each, what in offsets.items())
+        with pytest.raises(IllegalState, match="must not use the consumer"):
+            consumer.commit_async()
+
+    async with world.member(share_acknowledgement_mode="explicit") as consumer:
+        consumer.set_acknowledgement_commit_callback(heard)
+        for record in await some(consumer):
+            consumer.acknowledge(record)
+        consumer.commit_async()
+        assert await consumer.poll(timeout_ms=200) == []
+        assert outcomes == [(world.name, {0, 1}, None)]
+
+
+# ---- several members
+
+
+async def test_members_share_a_partition_and_each_record_is_had_once(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    world = World(bootstrap, new_topic(), partitions=2)
+    await world.produce(600, partitions=2)
+    had: list[tuple[int, int, int | None]] = []
+
+    async def work(consumer: ShareConsumer) -> None:
+        while len(had) < 600:
+            records = await consumer.poll(max_records=10, timeout_ms=100)
+            had.extend((each.partition, each.offset, each.delivery_count) for each in records)
+        await consumer.commit()
+
+    async with asyncio.timeout(LIMIT_S), world.member() as one, world.member() as other:
+        await asyncio.gather(work(one), work(other))
+    assert sorted(had) == [(p, offset, 1) for p in range(2) for offset in range(300)]
+
+
+async def test_a_limit_of_records_is_kept(world: World) -> None:
+    await world.produce(20)
+    async with world.member(share_acquire_mode="record_limit") as consumer:
+        assert seen(await some(consumer, max_records=7)) == [(offset, 1) for offset in range(7)]
+        assert seen(await some(consumer, max_records=1)) == [(7, 1)]
+
+
+async def test_what_a_member_has_not_acknowledged_goes_to_others_when_it_leaves(
+    world: World,
+) -> None:
+    await world.produce(2)
+    async with world.member(share_acknowledgement_mode="explicit") as consumer:
+        first, _ = await some(consumer)
+        consumer.acknowledge(first)
+    async with world.member() as successor:
+        assert seen(await some(successor)) == [(1, 2)], "close() has sent the acknowledgement"
+
+
+async def test_a_consumer_may_leave_and_come_back(world: World) -> None:
+    await world.produce(1)
+    async with world.member() as consumer:
+        await some(consumer)
+        await consumer.unsubscribe()
+        assert consumer.subscription() == set()
+        with pytest.raises(IllegalState, match="call subscribe"):
+            await consumer.poll()
+        assert set((await consumer.commit()).values()) == {None}
+        await world.produce(1)
+        consumer.subscribe(world.name)
+        assert seen(await some(consumer)) == [(1, 1)]
+
+
+# ---- trouble
+
+
+async def test_a_cancelled_poll_loses_nothing(world: World) -> None:
+    async with world.member() as consumer:
+        for number in range(20):
+            polling = asyncio.ensure_future(some(consumer))
+            await asyncio.sleep(0.001 * number)
+            polling.cancel()
+            await asyncio.wait((polling,))
+            assert polling.cancelled()
+        await world.produce(3)
+        assert seen(await some(consumer)) == [(0, 1), (1, 1), (2, 1)]
+
+
+async def test_a_consumer_that_is_closed_says_so(world: World) -> None:
+    consumer = world.member()
+    await consumer.close()
+    await consumer.close()
+    with pytest.raises(ClientClosed):
+        await consumer.poll()
+
+
+async def test_what_was_accepted_survives_a_crash_of_the_broker_and_the_rest_comes_again() -> None:
+    with Broker(in_process=False, settings=QUICK) as broker:
+        world = World(broker.bootstrap_servers, "t")
+        await world.produce(4)
+        async with world.member(share_acknowledgement_mode="explicit") as consumer:
+            records = await some(consumer)
+            for record in records[:2]:
+                consumer.acknowledge(record)
+            assert set((await consumer.commit()).values()) == {None}
+            await asyncio.to_thread(broker.kill)
+            await asyncio.to_thread(broker.restart)
+            for record in records[2:]:
+                consumer.acknowledge(record)
+            (error,) = (await consumer.commit()).values()
+            assert error is not None, "the broker has forgotten who has them"
+            again = await poll_until(consumer, 2, ACCEPT)
+            assert [record.offset for record in again] == [2, 3]
+            assert set((await consumer.commit()).values()) == {None}
+        async with world.member() as last:
+            await world.produce(1)
+            assert [record.offset for record in await some(last)] == [4]
+
+
+# ---- for plain code
+
+
+def test_the_blocking_twin_does_the_same(world: World) -> None:
+    asyncio.run(world.produce(3))
+    with blocking.ShareConsumer(
+        bootstrap_servers=world.bootstrap,
+        group_id=world.name,
+        share_acknowledgement_mode="explicit",
+    ) as consumer:
+        consumer.subscribe([world.name])
+        for record in itertools.islice(consumer, 3):
+            consumer.acknowledge(record, ACCEPT if record.offset else RELEASE)
+        assert set(consumer.commit().values()) == {None}
+        assert seen(consumer.poll(timeout_ms=10_000)) == [(0, 2)]

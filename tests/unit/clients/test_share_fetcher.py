@@ -138,7 +138,7 @@ class World:
     def outcomes(self) -> list[tuple[int, dict[int, int], type[KafkaError] | None]]:
         return [
             (each.partition.partition, each.acknowledgements, each.error and type(each.error))
-            for each in self.fetcher.outcomes.take()
+            for each in iter(self.fetcher.outcomes.take, None)
         ]
 
 
@@ -357,7 +357,8 @@ def test_a_renewal_fetches_nothing_and_the_next_request_does() -> None:
         0,
     )
     world.answer(intent, data(0), lock_ms=15_000)
-    (outcome,) = world.fetcher.outcomes.take()
+    outcome = world.fetcher.outcomes.take()
+    assert outcome is not None
     assert (outcome.error, outcome.lock_timeout_ms) == (None, 15_000)
     assert world.fetch().request.max_records == 10
 

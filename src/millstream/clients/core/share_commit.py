@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from millstream.clients.core.share_values import (
@@ -45,11 +46,11 @@ class OutcomeLog:
     """Every outcome, until the application's turn to hear of it."""
 
     def __init__(self) -> None:
-        self._outcomes: list[AcknowledgementOutcome] = []
+        self._outcomes: deque[AcknowledgementOutcome] = deque()
 
-    def take(self) -> list[AcknowledgementOutcome]:
-        outcomes, self._outcomes = self._outcomes, []
-        return outcomes
+    def take(self) -> AcknowledgementOutcome | None:
+        """The next one, if there is one."""
+        return self._outcomes.popleft() if self._outcomes else None
 
     def settle(
         self,
