@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs oracle oracle-broker compat-kafka-python fuzz sim soak lock setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs oracle oracle-broker oracle-clients compat-kafka-python faults fuzz sim soak lock setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -41,8 +41,14 @@ oracle: setup-dev  ## tests that need Kafka's own tools (MILLSTREAM_KAFKA_CLASSP
 oracle-broker: setup-dev  ## the same sessions against Apache Kafka and against us; `make oracle-broker CASES='groups/*'`
 	@$(PYTHON_BIN) tests/oracle/run_broker.py --kafka $(if $(CASES),'$(CASES)')
 
+oracle-clients: setup-dev  ## the tests of the clients against Apache Kafka with one node and with three; `make oracle-clients FLAGS="-k groups"`
+	@$(PYTHON_BIN) -m tests.oracle.clients.run $(FLAGS)
+
 compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page
 	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write)
+
+faults: setup-dev  ## clients behind a proxy that injects seeded faults; `make faults SEEDS=0-99`, or one seed to repeat it
+	@MILLSTREAM_FAULT_SEEDS=$(or $(SEEDS),0-19) $(PYTHON_BIN) -m pytest tests/integration/clients/faults
 
 fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 SEED=7`
 	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)

@@ -107,21 +107,24 @@ class FaultConnection:
     async def run(self) -> None:
         """Until one side closes. Ends by itself whatever the two sides do."""
         try:
-            reader, writer = await asyncio.open_connection(*self._upstream)
+            await self._connect_and_pump()
         except OSError:
-            self.abort()
-            return
+            pass  # the broker is not there; the client finds out by its connection being closed
+        finally:
+            self._client_writer.close()
+        for frame, delay_ms in self._late:
+            await self._deliver_late(frame, delay_ms)
+
+    async def _connect_and_pump(self) -> None:
+        reader, writer = await asyncio.open_connection(*self._upstream)
         try:
             async with asyncio.TaskGroup() as pumps:
                 pumps.create_task(self._pump_requests(writer))
                 pumps.create_task(self._pump_answers(reader))
         except* (_Ended, EOFError, OSError, ProtocolError):
-            pass  # the client finds out by its connection being closed
+            pass  # both sides find out by their connections being closed
         finally:
             writer.close()
-            self._client_writer.close()
-        for frame, delay_ms in self._late:
-            await self._deliver_late(frame, delay_ms)
 
     async def _pump_requests(self, writer: asyncio.StreamWriter) -> None:
         while True:

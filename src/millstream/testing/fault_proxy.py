@@ -107,7 +107,11 @@ class FaultProxy:
     def _accept(
         self, upstream: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        assert self._group is not None, "the group lives as long as the listeners"
+        assert self._group is not None, "listeners are opened inside the group"
+        assert self._stop is not None, "listeners are opened after the start"
+        if self._stop.is_set():
+            writer.transport.abort()
+            return
         connection = FaultConnection(self, upstream, reader, writer)
         self._connections.add(connection)
         task = self._group.create_task(connection.run())
@@ -151,6 +155,8 @@ class FaultProxy:
         finally:
             for server in self._servers:
                 server.close()
+            self._close_all()
+            await asyncio.sleep(0)  # closing takes effect in the loop's next round
 
 
 async def _stopped(stop: asyncio.Event) -> None:
