@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
 
 from millstream.clients.cluster import Cluster, Lane
 from millstream.clients.core.assignors.racks import replica_racks
 from millstream.clients.core.assignors.registry import chosen_assignors
 from millstream.clients.core.config import ConsumerConfig
-from millstream.clients.core.group_membership import Membership, MembershipPolicy
+from millstream.clients.core.group_membership import Membership, MembershipPolicy, MemberState
 from millstream.clients.core.subscription import SubscriptionState, SubscriptionType
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.fetching import Fetching
 from millstream.clients.member import RebalanceListener
+from millstream.clients.owned_partitions import BeforeRevoke, OwnedPartitions, nothing_to_commit
 from millstream.clients.tasks import TaskScope
 from millstream.errors import (
     CoordinatorNotAvailable,
@@ -59,7 +59,7 @@ class ClassicMember:
         self._subscription = subscription
         self._fetching = fetching
         self._scope = scope
-        self._listener = RebalanceListener()
+        self._owned = OwnedPartitions(subscription, fetching)
         self._membership = Membership(
             MembershipPolicy(
                 group_id=config.group_id,
@@ -76,14 +76,16 @@ class ClassicMember:
         """Given by the coordinator, not taken over yet."""
         self._heartbeat_task: asyncio.Task[None] | None = None
         self._heartbeat_wanted = asyncio.Event()
+        self._failures = 0
         self._last_poll_ms = cluster.now_ms()
         self._fatal: KafkaError | None = None
-        self._known_counts: dict[str, int] = {}
+        self._shared_out: dict[str, list[frozenset[str]]] = {}
+        """What there was when we, the leader, last shared it out. Empty for the others."""
         self._metadata_version = -1
 
     def subscribed(self, listener: RebalanceListener | None) -> None:
         """The subscription is new or has changed."""
-        self._listener = listener or RebalanceListener()
+        self._owned.listener = listener or RebalanceListener()
         self._membership.want_rejoin("the subscription changed")
 
     def metadata(self) -> ConsumerGroupMetadata:
@@ -93,7 +95,7 @@ class ClassicMember:
         """How long poll() may wait for data before it should look at the group again."""
         return 0 if self._needs_join() else self._membership.policy.heartbeat_interval_ms
 
-    async def poll(self, deadline_ms: int, before_revoke: Callable[[], Awaitable[None]]) -> None:
+    async def poll(self, deadline_ms: int, before_revoke: BeforeRevoke) -> None:
         """Join or rejoin if need be, as far as it goes until the deadline. Raises what makes membership impossible."""
         self._last_poll_ms = self._cluster.now_ms()
         if self._fatal is not None:
@@ -101,30 +103,20 @@ class ClassicMember:
             raise fatal
         self._notice_metadata()
         while self._needs_join():
-            if self._new_assignment is None:
-                if self._join_task is None:
-                    await self._give_up_partitions(before_revoke)
-                    self._join_task = self._scope.start(
-                        self._join(), "join the group", awaited=True
-                    )
-                remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
-                await asyncio.wait((self._join_task,), timeout=remaining_ms / 1000)
-                if not self._join_task.done():
-                    return
-                task, self._join_task = self._join_task, None
-                self._new_assignment = task.result()
-            await self._take_assignment(self._new_assignment, before_revoke)
+            if self._new_assignment is None and not await self._joins(deadline_ms, before_revoke):
+                return
+            await self._take_assignment(before_revoke)
             self._last_poll_ms = self._cluster.now_ms()
 
     async def leave(self) -> None:
         """Tell the coordinator, so that the others get our partitions at once."""
-        if self._join_task is not None:
-            self._join_task.cancel()
-        if self._heartbeat_task is not None:
-            self._heartbeat_task.cancel()
-        owned = self._owned()
-        if owned:
-            await self._listener.on_partitions_revoked(owned)
+        for task in (self._join_task, self._heartbeat_task):
+            if task is not None:
+                task.cancel()
+        if self._membership.assignment_lost:
+            await self._owned.lose()
+        else:
+            await self._owned.give_up(nothing_to_commit)
         await self._send_leave("the consumer is being closed")
 
     def _needs_join(self) -> bool:
@@ -134,44 +126,41 @@ class ClassicMember:
             or self._new_assignment is not None
         )
 
-    def _owned(self) -> set[TopicPartition]:
-        return set(self._subscription.partitions)
+    async def _joins(self, deadline_ms: int, before_revoke: BeforeRevoke) -> bool:
+        """Whether there is an assignment by the deadline. Joining goes on behind it."""
+        if self._join_task is None:
+            await self._lose_what_is_lost()
+            if not self._membership.policy.is_cooperative:
+                await self._owned.give_up(before_revoke)
+            self._join_task = self._scope.start(self._join(), "join the group", awaited=True)
+        remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
+        await asyncio.wait((self._join_task,), timeout=remaining_ms / 1000)
+        if not self._join_task.done():
+            return False
+        task, self._join_task = self._join_task, None
+        self._new_assignment = task.result()
+        return True
 
-    async def _give_up_partitions(self, before_revoke: Callable[[], Awaitable[None]]) -> None:
-        """Before joining: everything if the coordinator counted us out or the assignor is eager, else nothing."""
-        owned = self._owned()
-        if not owned:
-            self._membership.assignment_lost = False
-            return
+    async def _lose_what_is_lost(self) -> None:
+        """The coordinator counted us out: what we hold may have other owners already."""
         if self._membership.assignment_lost:
+            await self._owned.lose()
             self._membership.assignment_lost = False
-            self._subscription.set_partitions(())
-            await self._listener.on_partitions_lost(owned)
-        elif not self._membership.policy.is_cooperative:
-            await before_revoke()
-            await self._listener.on_partitions_revoked(owned)
-            self._subscription.set_partitions(())
 
-    async def _take_assignment(
-        self, partitions: list[TopicPartition], before_revoke: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Cancelled or failed before the partitions are set, it starts over with the next poll()."""
-        owned, assigned = self._owned(), set(partitions)
-        revoked, added = owned - assigned, assigned - owned
-        if revoked:
-            await before_revoke()
-            await self._listener.on_partitions_revoked(revoked)
-        self._subscription.set_partitions(sorted(assigned))
+    async def _take_assignment(self, before_revoke: BeforeRevoke) -> None:
+        """Cancelled or failed half way, it starts over with the next poll()."""
+        assert self._new_assignment is not None, "an assignment is taken when there is one"
+        await self._lose_what_is_lost()
+        if self._membership.state is not MemberState.STABLE:
+            self._new_assignment = None  # of a generation that we are not in any more
+            return
+        revoked = await self._owned.take_over(self._new_assignment, before_revoke)
         self._new_assignment = None
-        for topic_partition in added:
-            self._fetching.want_position(self._subscription.partitions[topic_partition])
-        self._fetching.wake()
         if revoked and self._membership.policy.is_cooperative:
             self._membership.want_rejoin("partitions were given up for others")
-        await self._listener.on_partitions_assigned(added)
 
     def _notice_metadata(self) -> None:
-        """A pattern may match new topics; partitions may have been added: both need a new assignment."""
+        """A pattern may match new topics; what the leader shared out may have grown: both need a new assignment."""
         if self._metadata_version == self._cluster.metadata.version:
             return
         self._metadata_version = self._cluster.metadata.version
@@ -180,14 +169,14 @@ class ClassicMember:
             names = [topic.name for topic in picture.topics.values() if not topic.is_internal]
             if self._subscription.match_pattern(names):
                 self._membership.want_rejoin("topics that match the pattern came or went")
-        counts = {
-            topic: len(picture.topics[topic].partitions)
-            for topic in self._subscription.topics
-            if topic in picture.topics
-        }
-        if self._known_counts and counts != self._known_counts:
-            self._membership.want_rejoin("partitions of subscribed topics came or went")
-        self._known_counts = counts
+        if self._shared_out and self._shared_out != self._to_share_out():
+            self._membership.want_rejoin("partitions of the group's topics came or went")
+
+    def _to_share_out(self) -> dict[str, list[frozenset[str]]]:
+        """What the cluster has of the topics that the group wants: their partitions, and on which racks those are."""
+        picture = self._cluster.picture
+        topics = self._membership.group_topics
+        return {topic: replica_racks(picture, topic) for topic in topics if topic in picture.topics}
 
     async def _join(self) -> list[TopicPartition]:
         """Until we have an assignment. Raises errors that trying again does not cure."""
@@ -196,6 +185,7 @@ class ClassicMember:
             try:
                 assignment = await self._join_once()
             except KafkaError as error:
+                self._membership.rejoin_wanted = True
                 if not (error.retriable or isinstance(error, _JOIN_AGAIN)):
                     raise
                 if isinstance(
@@ -217,7 +207,7 @@ class ClassicMember:
         connection = await self._cluster.connection(node_id, Lane.GROUP)
         request = membership.join_request(
             self._subscription.topics,
-            self._owned(),
+            () if membership.assignment_lost else self._owned.all,
             named_reason=connection.versions.choose(ApiKey.JOIN_GROUP) >= 8,
         )
         joined = await connection.request(
@@ -227,6 +217,7 @@ class ClassicMember:
             timeout_ms=membership.policy.max_poll_interval_ms + _JOIN_GRACE_MS,
         )
         membership.handle_join(joined)
+        self._shared_out = {}
         assignments = await self._share_out() if membership.leads else []
         synced = await connection.request(
             ApiKey.SYNC_GROUP,
@@ -237,17 +228,15 @@ class ClassicMember:
         return membership.handle_sync(synced, self._cluster.now_ms())
 
     async def _share_out(self) -> list[SyncGroupRequestAssignment]:
-        """With partition counts as fresh as can be, or those we have if the metadata does not come."""
-        topics = self._membership.wanted_topics()
+        """With metadata as fresh as can be, or what we have if it does not come."""
+        topics = self._membership.group_topics
         self._cluster.use_topics(*topics)
         if not topics <= set(self._cluster.picture.topics):
             deadline_ms = self._cluster.now_ms() + self._membership.policy.heartbeat_interval_ms
             with contextlib.suppress(RequestTimedOut):
                 await self._cluster.refresh_metadata(deadline_ms)
-        picture = self._cluster.picture
-        return self._membership.share_out(
-            {topic: replica_racks(picture, topic) for topic in topics if topic in picture.topics}
-        )
+        self._shared_out = self._to_share_out()
+        return self._membership.share_out(self._shared_out)
 
     def _keep_heart_beating(self) -> None:
         if self._heartbeat_task is None or self._heartbeat_task.done():
@@ -281,13 +270,25 @@ class ClassicMember:
             self._cluster.forget_coordinator(self._group_id)
             if not error.retriable:
                 self._fatal = error
+                self._fetching.announce()
+            await self._wait_a_moment()
             return
         if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
             self._cluster.forget_coordinator(self._group_id)
+            await self._wait_a_moment()
             return
+        self._failures = 0
         self._fatal = membership.handle_heartbeat(response.error_code, request.generation_id)
         if membership.rejoin_wanted or self._fatal is not None:
             self._fetching.announce()
+
+    async def _wait_a_moment(self) -> None:
+        """The heartbeat was not heard: the next one is not to wait for the whole interval."""
+        self._failures += 1
+        await asyncio.sleep(
+            self._cluster.backoff.delay_ms(self._failures, self._cluster.random) / 1000
+        )
+        self._membership.heartbeat_unheard()
 
     async def _leave_because_nobody_polls(self) -> None:
         """The application is stuck or slow: let others have the partitions (max_poll_interval_ms)."""
@@ -296,15 +297,18 @@ class ClassicMember:
         self._membership.want_rejoin("poll() was not called within max_poll_interval_ms")
 
     async def _send_leave(self, reason: str) -> None:
-        """A coordinator that cannot be told finds out when the session ends."""
+        """A coordinator that cannot be told finds out when the session ends.
+
+        Not over the group's own connection: a JoinGroup may stand there unanswered until everybody has joined.
+        """
         try:
             node_id = await self._cluster.coordinator(self._group_id)
-            connection = await self._cluster.connection(node_id, Lane.GROUP)
+            connection = await self._cluster.connection(node_id)
             request = self._membership.leave_request(
                 connection.versions.choose(ApiKey.LEAVE_GROUP), reason
             )
             if request is not None:
                 await connection.request(ApiKey.LEAVE_GROUP, request, LeaveGroupResponse)
-        except (KafkaError, TimeoutError):
+        except KafkaError:
             self._cluster.forget_coordinator(self._group_id)
         self._membership.forget_membership()

@@ -20,7 +20,7 @@ from millstream.clients.core.subscription import SubscriptionState, Subscription
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.fetching import Fetching
 from millstream.clients.member import RebalanceListener
-from millstream.clients.owned_partitions import BeforeRevoke, OwnedPartitions
+from millstream.clients.owned_partitions import BeforeRevoke, OwnedPartitions, nothing_to_commit
 from millstream.clients.tasks import TaskScope
 from millstream.errors import (
     CoordinatorNotAvailable,
@@ -119,7 +119,7 @@ class ConsumerMember:
             if task is not None:
                 task.cancel()
         if self._membership.is_in_group:
-            await self._owned.give_up(_nothing_to_commit)
+            await self._owned.give_up(nothing_to_commit)
         else:
             await self._owned.lose()
         await self._send_leave()
@@ -260,10 +260,6 @@ class ConsumerMember:
             )
         except KafkaError:
             self._cluster.forget_coordinator(self._group_id)
-
-
-async def _nothing_to_commit() -> None:
-    """The consumer has committed before it leaves."""
 
 
 def _explained(error: KafkaError) -> KafkaError:

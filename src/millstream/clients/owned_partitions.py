@@ -17,6 +17,10 @@ BeforeRevoke = Callable[[], Awaitable[None]]
 """Commits what is processed, if the consumer does that by itself."""
 
 
+async def nothing_to_commit() -> None:
+    """For who has committed already."""
+
+
 class OwnedPartitions:
     def __init__(self, subscription: SubscriptionState, fetching: Fetching) -> None:
         self._subscription = subscription

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.core.assignors import MemberSubscription, chosen_assignors
+from millstream.clients.core.assignors import (
+    LastAssignment,
+    MemberSubscription,
+    chosen_assignors,
+)
+from millstream.clients.core.assignors.sticky_user_data import encode_sticky_user_data
 from millstream.clients.core.consumer_protocol import (
     decode_assignment,
     decode_subscription,
@@ -85,7 +90,7 @@ def test_the_leader_shares_out_and_everybody_syncs() -> None:
     member = membership()
     join(member)
     assert member.leads
-    assert member.wanted_topics() == {"t"}
+    assert member.group_topics == {"t"}
     shares = {
         s.member_id: decode_assignment(s.assignment)
         for s in member.share_out({"t": [frozenset()] * 3})
@@ -96,6 +101,52 @@ def test_the_leader_shares_out_and_everybody_syncs() -> None:
     }
     request = member.sync_request(member.share_out({"t": [frozenset()] * 3}))
     assert (request.generation_id, request.member_id, request.protocol_name) == (4, "m1", "range")
+
+
+def test_a_static_leader_that_comes_back_leads_on_without_sharing_out_anew() -> None:
+    """KIP-814: the coordinator has kept the assignment, and says so."""
+    member = membership(instance="i")
+    member.join_request(["t"], [], named_reason=True)
+    data = encode_subscription(MemberSubscription(frozenset({"t", "u"})))
+    member.handle_join(
+        JoinGroupResponse(
+            generation_id=4,
+            protocol_name="range",
+            leader="m1",
+            skip_assignment=True,
+            member_id="m1",
+            members=[JoinGroupResponseMember("m1", "i", data)],
+        )
+    )
+    assert member.leads
+    assert member.group_topics == {"t", "u"}
+    assert member.share_out({"t": [frozenset()], "u": [frozenset()]}) == []
+
+
+def test_what_the_group_gave_last_goes_into_the_eager_sticky_assignors_user_data() -> None:
+    member = membership("sticky", "range")
+    assert [p.name for p in member.join_request(["t"], [], named_reason=True).protocols] == [
+        "sticky",
+        "range",
+    ]
+    join(member, protocol="sticky")
+    member.handle_sync(
+        SyncGroupResponse(assignment=encode_assignment([TopicPartition("t", 1)])), 1_000
+    )
+    sticky, plain = member.join_request(["t"], [], named_reason=True).protocols
+    said = decode_subscription(sticky.metadata, None)
+    assert said.owned == frozenset()
+    assert said.user_data == encode_sticky_user_data(
+        LastAssignment(frozenset({TopicPartition("t", 1)}), 4)
+    )
+    assert decode_subscription(plain.metadata, None).user_data is None
+
+
+def test_a_heartbeat_that_was_not_heard_is_due_again_at_once() -> None:
+    member = stable()
+    member.heartbeat_request(4_000)
+    member.heartbeat_unheard()
+    assert member.heartbeat_due_ms(4_100) == 0
 
 
 def test_a_follower_syncs_with_nothing() -> None:

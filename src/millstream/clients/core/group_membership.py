@@ -96,7 +96,9 @@ class Membership:
     last_heartbeat_ms: int = 0
     last_assignment: LastAssignment = field(default_factory=LastAssignment)
     members: list[JoinedMember] = field(default_factory=list)
-    """Of the running rebalance; empty unless we lead."""
+    """To share out partitions among; empty unless we lead the running rebalance."""
+    group_topics: frozenset[str] = frozenset()
+    """Topics of all members, if we lead: what a leader must know the partitions of."""
 
     def metadata(self) -> ConsumerGroupMetadata:
         return ConsumerGroupMetadata(
@@ -153,23 +155,22 @@ class Membership:
         self.generation_id = response.generation_id
         self.assignor = response.protocol_name or ""
         self.state = MemberState.SYNCING
-        self.members = []
-        if response.leader == response.member_id:
-            self.members = [
-                JoinedMember(m.member_id, decode_subscription(m.metadata, m.group_instance_id))
-                for m in response.members
-            ]
+        joined = [
+            JoinedMember(m.member_id, decode_subscription(m.metadata, m.group_instance_id))
+            for m in response.members
+        ]
+        self.group_topics = frozenset(t for member in joined for t in member.subscription.topics)
+        # A static leader that comes back leads on, but what was shared out before stays (KIP-814)
+        self.members = [] if response.skip_assignment else joined
 
     @property
     def leads(self) -> bool:
-        return bool(self.members)
-
-    def wanted_topics(self) -> set[str]:
-        """Topics of all members: what a leader must know the partitions of."""
-        return {topic for member in self.members for topic in member.subscription.topics}
+        return bool(self.group_topics)
 
     def share_out(self, topics: TopicRacks) -> list[SyncGroupRequestAssignment]:
         """The leader's decision. Raises InconsistentGroupProtocol for an assignor that we did not offer."""
+        if not self.members:
+            return []
         offered = {assignor.name: assignor for assignor in self.policy.assignors}
         assignor = offered.get(self.assignor)
         if assignor is None:
@@ -201,7 +202,6 @@ class Membership:
             self._handle_error(error)
             raise error
         self.state = MemberState.STABLE
-        self.assignment_lost = False
         self.last_heartbeat_ms = now_ms
         partitions = decode_assignment(response.assignment)
         self.last_assignment = LastAssignment(frozenset(partitions), self.generation_id)
@@ -223,6 +223,10 @@ class Membership:
             member_id=self.member_id,
             group_instance_id=self.policy.group_instance_id,
         )
+
+    def heartbeat_unheard(self) -> None:
+        """The last one did not reach the coordinator; the next one is due."""
+        self.last_heartbeat_ms -= self.policy.heartbeat_interval_ms
 
     def handle_heartbeat(self, error_code: int, generation_id: int) -> KafkaError | None:
         """Returns an error that only the application can deal with. Answers for an older generation mean nothing."""
