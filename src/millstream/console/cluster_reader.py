@@ -119,7 +119,7 @@ class ClusterReader:
             listings = {listing.group_id: listing for listing in await self._admin.list_groups()}
             names, page = select_page(listings, selection)
             descriptions = await self._admin.describe_groups(names)
-            committed = await self._committed(names)
+            committed = await self._admin.list_consumer_group_offsets(names)
             ends = await self._ends(descriptions.values(), committed.values())
         chosen = [listings[name] for name in names]
         return groups_view(chosen, page, descriptions, committed, ends)
@@ -134,7 +134,8 @@ class ClusterReader:
             else:
                 group = listed_group(group_id, await self._admin.list_groups())
                 members_error = str(descriptions[group_id])
-            committed = await self._admin.committed_offsets(group_id)
+            offsets = await self._admin.list_consumer_group_offsets([group_id])
+            committed = offsets.result(group_id)
             ends = await self._ends([group], [committed])
         return group_view(group, committed, ends, members_error)
 
@@ -185,15 +186,6 @@ class ClusterReader:
         except KafkaError as error:
             return RecordsView(source.partition, tuple(reversed(latest)), str(error))
         return RecordsView(source.partition, tuple(reversed(latest)))
-
-    async def _committed(self, group_ids: Iterable[str]) -> dict[str, Committed | KafkaError]:
-        async def ask(group_id: str) -> tuple[str, Committed | KafkaError]:
-            try:
-                return group_id, await self._admin.committed_offsets(group_id)
-            except KafkaError as error:
-                return group_id, error
-
-        return dict(await together(ask(group_id) for group_id in group_ids))
 
     async def _ends(
         self,

@@ -94,7 +94,7 @@ def fill(bootstrap_servers: str) -> None:
                 producer.send("flights", f"flight {number}".encode(), partition=1)
             producer.flush()
         committed = {TopicPartition("flights", 1): OffsetAndMetadata(10)}
-        admin.alter_offsets(GROUP, committed).raise_errors()
+        admin.alter_consumer_group_offsets(GROUP, committed).raise_errors()
 
 
 def test_the_overview_names_the_cluster_and_counts(broker: Broker, console: str) -> None:

@@ -1,6 +1,12 @@
 from __future__ import annotations
 
-from millstream.clients.admin import ClusterDescription, GroupListing, TopicDescription
+from millstream.clients.admin import (
+    ClusterDescription,
+    GroupListing,
+    GroupState,
+    GroupType,
+    TopicDescription,
+)
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.cluster_metadata import BrokerNode, PartitionMetadata
 from millstream.console.views.overview import BrokerRow, overview_view
@@ -46,11 +52,11 @@ def test_partitions_that_need_a_hand_are_counted() -> None:
 
 def test_groups_are_counted_by_state() -> None:
     groups = [
-        GroupListing("a", "consumer", "Stable", "classic"),
-        GroupListing("b", "consumer", "Empty", "classic"),
-        GroupListing("c", "consumer", "Stable", "consumer"),
-        GroupListing("d", "consumer", "", ""),
+        GroupListing("a", "consumer", GroupState.STABLE, GroupType.CLASSIC),
+        GroupListing("b", "consumer", GroupState.EMPTY, GroupType.CLASSIC),
+        GroupListing("c", "consumer", GroupState.STABLE, GroupType.CONSUMER),
+        GroupListing("d", "consumer", GroupState.UNKNOWN, GroupType.UNKNOWN),
     ]
     view = overview_view(CLUSTER, [], groups)
     assert view.group_count == 4
-    assert view.groups_by_state == {"Empty": 1, "Stable": 2, "unknown": 1}
+    assert view.groups_by_state == {"Empty": 1, "Stable": 2, "Unknown": 1}

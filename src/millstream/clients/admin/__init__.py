@@ -1,42 +1,205 @@
 """The admin client and the values it takes and gives."""
 
-from millstream.clients.admin.client import Admin
-from millstream.clients.admin.results import (
+from millstream.clients.admin.acls import (
+    AclBinding,
+)
+from millstream.clients.admin.brokers import (
+    ClusterDescription,
+)
+from millstream.clients.admin.client import (
+    Admin,
+)
+from millstream.clients.admin.client_quotas import (
+    ANY,
+    DEFAULT,
+    ClientQuotaEntity,
+    ClientQuotaFilter,
+)
+from millstream.clients.admin.configs import (
     AlterConfig,
     AlterOperation,
-    ClusterDescription,
     ConfigEntry,
     ConfigResource,
     ConfigResourceType,
     ConfigSource,
-    CreatedTopic,
+    ConfigSynonym,
+    ConfigType,
+)
+from millstream.clients.admin.features import (
+    FeatureMetadata,
+    FeatureRange,
+    FeatureUpdate,
+    UpgradeType,
+)
+from millstream.clients.admin.group_descriptions import (
     GroupDescription,
-    GroupListing,
     GroupMemberDescription,
-    NewTopic,
+)
+from millstream.clients.admin.group_members import (
+    MemberToRemove,
+)
+from millstream.clients.admin.group_offsets import (
+    GroupOffsets,
+)
+from millstream.clients.admin.groups import (
+    GroupListing,
+    GroupState,
+    GroupType,
+)
+from millstream.clients.admin.log_dirs import (
+    LogDirDescription,
+    LogDirs,
+    ReplicaInfo,
+    ReplicaLogDirs,
+    TopicPartitionReplica,
+)
+from millstream.clients.admin.offsets import (
+    HIGH_WATERMARK,
+    OffsetSpec,
+)
+from millstream.clients.admin.producers import (
+    OpenTransaction,
+    ProducerState,
+)
+from millstream.clients.admin.quorum import (
+    QuorumInfo,
+    QuorumReplica,
+    RaftVoterEndpoint,
+)
+from millstream.clients.admin.replicas import (
+    ElectionType,
+    PartitionReassignment,
+)
+from millstream.clients.admin.results import (
     Results,
+)
+from millstream.clients.admin.scram import (
+    DeleteScramCredential,
+    ScramCredentialInfo,
+    UpsertScramCredential,
+)
+from millstream.clients.admin.share_group_offsets import (
+    ShareGroupOffsets,
+    SharePartitionOffset,
+)
+from millstream.clients.admin.streams_groups import (
+    StreamsAssignment,
+    StreamsGroupDescription,
+    StreamsMemberDescription,
+    StreamsSubtopology,
+    StreamsTask,
+    StreamsTopic,
+)
+from millstream.clients.admin.tokens import (
+    DelegationToken,
+    KafkaPrincipal,
+)
+from millstream.clients.admin.topic_descriptions import (
+    PartitionDescription,
     TopicDescription,
+)
+from millstream.clients.admin.topics import (
+    CreatedTopic,
+    NewPartitions,
+    NewTopic,
     TopicListing,
 )
-from millstream.clients.core.subscription import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from millstream.clients.admin.transactions import (
+    AbortTransactionSpec,
+    FencedProducer,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
+from millstream.clients.core.subscription import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+)
+from millstream.security.acl import (
+    Operation,
+    PatternType,
+    PermissionType,
+    ResourceType,
+)
+from millstream.security.acl_filter import (
+    AclFilter,
+)
+from millstream.security.scram import (
+    ScramMechanism,
+)
 
 __all__ = [
+    "ANY",
+    "AbortTransactionSpec",
+    "AclBinding",
+    "AclFilter",
     "Admin",
     "AlterConfig",
     "AlterOperation",
+    "ClientQuotaEntity",
+    "ClientQuotaFilter",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigResource",
     "ConfigResourceType",
     "ConfigSource",
+    "ConfigSynonym",
+    "ConfigType",
     "CreatedTopic",
+    "DEFAULT",
+    "DelegationToken",
+    "DeleteScramCredential",
     "EARLIEST_TIMESTAMP",
+    "ElectionType",
+    "FeatureMetadata",
+    "FeatureRange",
+    "FeatureUpdate",
+    "FencedProducer",
     "GroupDescription",
     "GroupListing",
     "GroupMemberDescription",
+    "GroupOffsets",
+    "GroupState",
+    "GroupType",
+    "HIGH_WATERMARK",
+    "KafkaPrincipal",
     "LATEST_TIMESTAMP",
+    "LogDirDescription",
+    "LogDirs",
+    "MemberToRemove",
+    "NewPartitions",
     "NewTopic",
+    "OffsetSpec",
+    "OpenTransaction",
+    "Operation",
+    "PartitionDescription",
+    "PartitionReassignment",
+    "PatternType",
+    "PermissionType",
+    "ProducerState",
+    "QuorumInfo",
+    "QuorumReplica",
+    "RaftVoterEndpoint",
+    "ReplicaInfo",
+    "ReplicaLogDirs",
+    "ResourceType",
     "Results",
+    "ScramCredentialInfo",
+    "ScramMechanism",
+    "ShareGroupOffsets",
+    "SharePartitionOffset",
+    "StreamsAssignment",
+    "StreamsGroupDescription",
+    "StreamsMemberDescription",
+    "StreamsSubtopology",
+    "StreamsTask",
+    "StreamsTopic",
     "TopicDescription",
     "TopicListing",
+    "TopicPartitionReplica",
+    "TransactionDescription",
+    "TransactionListing",
+    "TransactionState",
+    "UpgradeType",
+    "UpsertScramCredential",
 ]

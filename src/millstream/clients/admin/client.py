@@ -1,34 +1,41 @@
-"""The asyncio admin client: what operators and test suites ask a cluster for."""
+"""The asyncio admin client: what operators and test suites ask a cluster for.
+
+The calls themselves live in one module per subject; here they are gathered as methods.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, Unpack
 
-from millstream.clients.admin import configs as config_calls
-from millstream.clients.admin import groups as group_calls
-from millstream.clients.admin import topics as topic_calls
-from millstream.clients.admin.results import (
-    AlterConfig,
-    ClusterDescription,
-    ConfigEntry,
-    ConfigResource,
-    CreatedTopic,
-    GroupDescription,
-    GroupListing,
-    NewTopic,
-    Results,
-    TopicDescription,
-    TopicListing,
+from millstream.clients.admin import (
+    acls,
+    brokers,
+    client_quotas,
+    configs,
+    features,
+    group_descriptions,
+    group_members,
+    group_offsets,
+    groups,
+    log_dirs,
+    offsets,
+    producers,
+    quorum,
+    replicas,
+    scram,
+    share_group_offsets,
+    streams_groups,
+    tokens,
+    topic_descriptions,
+    topics,
+    transactions,
 )
+from millstream.clients.admin.driver import Driver
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.config import AdminConfig, AdminSettings
 from millstream.clients.core.settings import parse_settings
-from millstream.clients.core.values import OffsetAndMetadata, OffsetAndTimestamp
-from millstream.clients.offset_lookup import list_offsets
 from millstream.clients.tasks import TaskScope
-from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock, SystemRandom
 
 
@@ -36,7 +43,8 @@ class Admin:
     """Use as `async with Admin(bootstrap_servers=...) as admin`. Settings: see AdminConfig.
 
     Calls on several items return Results: one result or one typed error per item. Every call has `timeout_ms`, which
-    covers its retries; left out it is default_api_timeout_ms.
+    covers its retries; left out it is default_api_timeout_ms. Methods are named as those of Kafka's Admin; what the
+    broker is too old for raises UnsupportedVersion, or is the error of the item.
     """
 
     def __init__(self, **settings: Unpack[AdminSettings]) -> None:
@@ -49,6 +57,8 @@ class Admin:
             SystemRandom(),
             allow_auto_create_topics=False,
         )
+        self.driver = Driver(self._cluster, self._scope, self.config.default_api_timeout_ms)
+        """Carries out the calls: for the modules of this package."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,131 +77,74 @@ class Admin:
         finally:
             await self._cluster.close()
 
-    async def create_topics(
-        self,
-        topics: Sequence[NewTopic],
-        *,
-        validate_only: bool = False,
-        timeout_ms: int | None = None,
-    ) -> Results[str, CreatedTopic]:
-        return await topic_calls.create_topics(
-            self._cluster, topics, self._deadline(timeout_ms), validate_only=validate_only
-        )
+    create_topics = topics.create_topics
+    delete_topics = topics.delete_topics
+    create_partitions = topics.create_partitions
+    list_topics = topics.list_topics
+    describe_topics = topic_descriptions.describe_topics
 
-    async def delete_topics(
-        self, names: Sequence[str], *, timeout_ms: int | None = None
-    ) -> Results[str, None]:
-        return await topic_calls.delete_topics(self._cluster, names, self._deadline(timeout_ms))
+    list_offsets = offsets.list_offsets
+    delete_records = offsets.delete_records
 
-    async def create_partitions(
-        self,
-        totals: Mapping[str, int],
-        *,
-        validate_only: bool = False,
-        timeout_ms: int | None = None,
-    ) -> Results[str, None]:
-        """`totals` is the number of partitions that each topic shall have in the end."""
-        return await topic_calls.create_partitions(
-            self._cluster, totals, self._deadline(timeout_ms), validate_only=validate_only
-        )
+    describe_configs = configs.describe_configs
+    incremental_alter_configs = configs.incremental_alter_configs
+    list_config_resources = configs.list_config_resources
+    list_client_metrics_resources = configs.list_client_metrics_resources
 
-    async def list_topics(
-        self, *, include_internal: bool = False, timeout_ms: int | None = None
-    ) -> dict[str, TopicListing]:
-        return await topic_calls.list_topics(
-            self._cluster, self._deadline(timeout_ms), include_internal=include_internal
-        )
+    list_groups = groups.list_groups
+    list_consumer_groups = groups.list_consumer_groups
+    describe_groups = group_descriptions.describe_groups
+    describe_classic_groups = group_descriptions.describe_classic_groups
+    describe_consumer_groups = group_descriptions.describe_consumer_groups
+    describe_share_groups = group_descriptions.describe_share_groups
+    describe_streams_groups = streams_groups.describe_streams_groups
+    delete_groups = groups.delete_groups
+    delete_consumer_groups = groups.delete_groups
+    delete_share_groups = groups.delete_groups
+    delete_streams_groups = groups.delete_groups
+    remove_members_from_consumer_group = group_members.remove_members_from_consumer_group
 
-    async def describe_topics(
-        self, names: Iterable[str], *, timeout_ms: int | None = None
-    ) -> Results[str, TopicDescription]:
-        return await topic_calls.describe_topics(self._cluster, names, self._deadline(timeout_ms))
+    list_consumer_group_offsets = group_offsets.list_consumer_group_offsets
+    alter_consumer_group_offsets = group_offsets.alter_consumer_group_offsets
+    delete_consumer_group_offsets = group_offsets.delete_consumer_group_offsets
+    list_streams_group_offsets = group_offsets.list_consumer_group_offsets
+    alter_streams_group_offsets = group_offsets.alter_consumer_group_offsets
+    delete_streams_group_offsets = group_offsets.delete_consumer_group_offsets
+    list_share_group_offsets = share_group_offsets.list_share_group_offsets
+    alter_share_group_offsets = share_group_offsets.alter_share_group_offsets
+    delete_share_group_offsets = share_group_offsets.delete_share_group_offsets
 
-    async def describe_cluster(self, *, timeout_ms: int | None = None) -> ClusterDescription:
-        picture = await self._cluster.refresh_metadata(self._deadline(timeout_ms))
-        return ClusterDescription(
-            picture.cluster_id, picture.controller_id, list(picture.nodes.values())
-        )
+    list_transactions = transactions.list_transactions
+    describe_transactions = transactions.describe_transactions
+    abort_transaction = transactions.abort_transaction
+    fence_producers = transactions.fence_producers
+    force_terminate_transaction = transactions.force_terminate_transaction
+    describe_producers = producers.describe_producers
+    find_hanging_transactions = producers.find_hanging_transactions
 
-    async def describe_configs(
-        self, resources: Sequence[ConfigResource], *, timeout_ms: int | None = None
-    ) -> Results[ConfigResource, dict[str, ConfigEntry]]:
-        return await config_calls.describe_configs(
-            self._cluster, resources, self._deadline(timeout_ms)
-        )
+    describe_cluster = brokers.describe_cluster
+    unregister_broker = brokers.unregister_broker
+    describe_features = features.describe_features
+    update_features = features.update_features
+    describe_metadata_quorum = quorum.describe_metadata_quorum
+    add_raft_voter = quorum.add_raft_voter
+    remove_raft_voter = quorum.remove_raft_voter
 
-    async def incremental_alter_configs(
-        self,
-        changes: Mapping[ConfigResource, Sequence[AlterConfig]],
-        *,
-        validate_only: bool = False,
-        timeout_ms: int | None = None,
-    ) -> Results[ConfigResource, None]:
-        return await config_calls.incremental_alter_configs(
-            self._cluster, changes, self._deadline(timeout_ms), validate_only=validate_only
-        )
+    alter_partition_reassignments = replicas.alter_partition_reassignments
+    list_partition_reassignments = replicas.list_partition_reassignments
+    elect_leaders = replicas.elect_leaders
+    describe_log_dirs = log_dirs.describe_log_dirs
+    alter_replica_log_dirs = log_dirs.alter_replica_log_dirs
+    describe_replica_log_dirs = log_dirs.describe_replica_log_dirs
 
-    async def list_groups(
-        self,
-        *,
-        states: Sequence[str] = (),
-        types: Sequence[str] = (),
-        timeout_ms: int | None = None,
-    ) -> list[GroupListing]:
-        return await group_calls.list_groups(
-            self._cluster, states, types, self._deadline(timeout_ms)
-        )
-
-    async def describe_groups(
-        self, group_ids: Sequence[str], *, timeout_ms: int | None = None
-    ) -> Results[str, GroupDescription]:
-        return await group_calls.describe_groups(
-            self._cluster, group_ids, self._deadline(timeout_ms)
-        )
-
-    async def delete_groups(
-        self, group_ids: Sequence[str], *, timeout_ms: int | None = None
-    ) -> Results[str, None]:
-        return await group_calls.delete_groups(self._cluster, group_ids, self._deadline(timeout_ms))
-
-    async def list_offsets(
-        self,
-        timestamps: Mapping[TopicPartition, int],
-        *,
-        read_committed: bool = False,
-        timeout_ms: int | None = None,
-    ) -> Results[TopicPartition, OffsetAndTimestamp]:
-        """By partition a timestamp (ms), or EARLIEST_TIMESTAMP, LATEST_TIMESTAMP; offset -1 when nothing is so late."""
-        return Results(
-            await list_offsets(
-                self._cluster,
-                timestamps,
-                read_committed=read_committed,
-                deadline_ms=self._deadline(timeout_ms),
-            )
-        )
-
-    async def committed_offsets(
-        self, group_id: str, *, timeout_ms: int | None = None
-    ) -> Results[TopicPartition, OffsetAndMetadata]:
-        """All that the group has committed."""
-        return await group_calls.committed_offsets(
-            self._cluster, group_id, self._deadline(timeout_ms)
-        )
-
-    async def alter_offsets(
-        self,
-        group_id: str,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        *,
-        timeout_ms: int | None = None,
-    ) -> Results[TopicPartition, None]:
-        """Set what an empty group has committed."""
-        return await group_calls.alter_offsets(
-            self._cluster, group_id, offsets, self._deadline(timeout_ms)
-        )
-
-    def _deadline(self, timeout_ms: int | None) -> int:
-        self._scope.check()
-        limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        return self._cluster.now_ms() + limit
+    create_acls = acls.create_acls
+    describe_acls = acls.describe_acls
+    delete_acls = acls.delete_acls
+    describe_user_scram_credentials = scram.describe_user_scram_credentials
+    alter_user_scram_credentials = scram.alter_user_scram_credentials
+    create_delegation_token = tokens.create_delegation_token
+    renew_delegation_token = tokens.renew_delegation_token
+    expire_delegation_token = tokens.expire_delegation_token
+    describe_delegation_token = tokens.describe_delegation_token
+    describe_client_quotas = client_quotas.describe_client_quotas
+    alter_client_quotas = client_quotas.alter_client_quotas

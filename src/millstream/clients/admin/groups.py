@@ -1,168 +1,146 @@
-"""Admin calls about groups: list, describe, delete, and the offsets they have committed."""
+"""Groups of all kinds: list and delete."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
-from millstream.clients.admin.results import (
-    GroupDescription,
-    GroupListing,
-    GroupMemberDescription,
-    Results,
-    item_error,
-)
-from millstream.clients.cluster import Cluster
-from millstream.clients.committed_offsets import commit_offsets, fetch_committed
-from millstream.clients.core.consumer_protocol import PROTOCOL_TYPE, decode_assignment
-from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
-from millstream.errors import KafkaError, MalformedMessage, UnknownServerError, error_for
-from millstream.model import TopicPartition
+from millstream.clients.admin.call import Asked, Call
+from millstream.clients.admin.places import GROUP_COORDINATOR, Node
+from millstream.clients.admin.results import Results, check, done
+from millstream.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from millstream.protocol.generated.describe_groups import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-)
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 
-_Result = TypeVar("_Result")
+if TYPE_CHECKING:
+    from millstream.clients.admin.client import Admin
 
-_FIRST_LIST_WITH_STATES = 4
-_FIRST_LIST_WITH_TYPES = 5
+_FIRST_LIST_WITH_TYPES: Final = 5
+_CONSUMER_PROTOCOLS: Final = ("", "consumer")
+"""Groups without members that only keep offsets have no protocol."""
+
+
+class GroupState(StrEnum):
+    UNKNOWN = "Unknown"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+    EMPTY = "Empty"
+    ASSIGNING = "Assigning"
+    RECONCILING = "Reconciling"
+    NOT_READY = "NotReady"
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """UNKNOWN for a state of a later Kafka, and where the broker is too old to say."""
+        return cls(text) if text in cls.__members__.values() else cls("Unknown")
+
+
+class GroupType(StrEnum):
+    UNKNOWN = "unknown"
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """UNKNOWN for a type of a later Kafka, and where the broker is too old to say."""
+        lower = text.lower()
+        return cls(lower) if lower in cls.__members__.values() else cls("unknown")
+
+
+class GroupListing(NamedTuple):
+    """`state` and `type` are UNKNOWN where the broker is too old to say (before 2.6 and 3.8)."""
+
+    group_id: str
+    protocol_type: str
+    state: GroupState
+    type: GroupType
+
+    @property
+    def is_simple_consumer_group(self) -> bool:
+        """Has no members, and only keeps offsets."""
+        return self.type is GroupType.CLASSIC and not self.protocol_type
 
 
 async def list_groups(
-    cluster: Cluster, states: Sequence[str], types: Sequence[str], deadline_ms: int
+    admin: Admin,
+    *,
+    states: Collection[str] = (),
+    types: Collection[str] = (),
+    protocol_types: Collection[str] = (),
+    timeout_ms: int | None = None,
 ) -> list[GroupListing]:
-    """Every broker knows the groups it coordinates, so every one is asked."""
-    picture = await cluster.refresh_metadata(deadline_ms)
+    """Groups in one of the states (Kafka 2.6), of one of the types, of one of the protocol types; sorted by id.
 
-    async def ask(node_id: int) -> list[GroupListing]:
-        async def attempt() -> ListGroupsResponse:
-            connection = await cluster.connection(node_id)
-            version = connection.versions.choose(ApiKey.LIST_GROUPS)
-            request = ListGroupsRequest(
-                states_filter=list(states) if version >= _FIRST_LIST_WITH_STATES else [],
-                types_filter=list(types) if version >= _FIRST_LIST_WITH_TYPES else [],
+    Every broker knows the groups it coordinates, so every one is asked. Raises the error of one that did not answer.
+    """
+
+    def build(asked: Asked[int]) -> ListGroupsRequest:
+        if types and asked.version < _FIRST_LIST_WITH_TYPES:
+            if GroupType.CLASSIC not in types:
+                raise UnsupportedVersion(
+                    "groups have types since Kafka 3.8; before, all are classic"
+                )
+            return ListGroupsRequest(states_filter=list(states))
+        return ListGroupsRequest(states_filter=list(states), types_filter=list(types))
+
+    def read(response: ListGroupsResponse, asked: Asked[int]) -> dict[int, list[GroupListing]]:
+        check(response.error_code, "list_groups")
+        listed = [
+            GroupListing(
+                each.group_id,
+                each.protocol_type,
+                GroupState.of(each.group_state),
+                GroupType.of(each.group_type),
             )
-            response = await connection.request(ApiKey.LIST_GROUPS, request, ListGroupsResponse)
-            if response.error_code:
-                raise error_for(response.error_code)
-            return response
-
-        response = await cluster.retrying(attempt, deadline_ms)
-        return [
-            GroupListing(g.group_id, g.protocol_type, g.group_state, g.group_type)
-            for g in response.groups
+            for each in response.groups
+            if not protocol_types or each.protocol_type in protocol_types
         ]
+        return dict.fromkeys(asked.keys, listed)
 
-    listings = await asyncio.gather(*(ask(node_id) for node_id in picture.nodes))
-    return sorted(group for listing in listings for group in listing)
+    call = Call(
+        api=ApiKey.LIST_GROUPS,
+        response=ListGroupsResponse,
+        place=Node[int](int),
+        build=build,
+        read=read,
+        retries=(CoordinatorLoadInProgress, CoordinatorNotAvailable),
+    )
+    deadline_ms = admin.driver.deadline(timeout_ms)
+    nodes = await admin.driver.nodes(deadline_ms)
+    found = (await admin.driver.run(call, nodes, deadline_ms)).raise_errors()
+    return sorted({group for node_id in found for group in found.result(node_id)})
 
 
-async def describe_groups(
-    cluster: Cluster, group_ids: Sequence[str], deadline_ms: int
-) -> Results[str, GroupDescription]:
-    async def describe(group_id: str) -> GroupDescription:
-        async def ask(node_id: int) -> GroupDescription:
-            response = await cluster.request(
-                node_id,
-                ApiKey.DESCRIBE_GROUPS,
-                DescribeGroupsRequest(groups=[group_id]),
-                DescribeGroupsResponse,
-            )
-            group = response.groups[0]
-            if group.error_code:
-                raise item_error(group.error_code, group_id, group.error_message)
-            return _description(group)
-
-        return await cluster.with_coordinator(group_id, ask, deadline_ms)
-
-    return await _each(group_ids, describe)
+async def list_consumer_groups(
+    admin: Admin, *, states: Collection[str] = (), timeout_ms: int | None = None
+) -> list[GroupListing]:
+    """Groups of consumers, of the classic protocol and of KIP-848."""
+    return await list_groups(
+        admin,
+        states=states,
+        types=(GroupType.CLASSIC, GroupType.CONSUMER),
+        protocol_types=_CONSUMER_PROTOCOLS,
+        timeout_ms=timeout_ms,
+    )
 
 
 async def delete_groups(
-    cluster: Cluster, group_ids: Sequence[str], deadline_ms: int
+    admin: Admin, group_ids: Iterable[str], *, timeout_ms: int | None = None
 ) -> Results[str, None]:
-    async def delete(group_id: str) -> None:
-        async def ask(node_id: int) -> None:
-            response = await cluster.request(
-                node_id,
-                ApiKey.DELETE_GROUPS,
-                DeleteGroupsRequest(groups_names=[group_id]),
-                DeleteGroupsResponse,
-            )
-            error_code = response.results[0].error_code
-            if error_code:
-                raise item_error(error_code, group_id)
-
-        await cluster.with_coordinator(group_id, ask, deadline_ms)
-
-    return await _each(group_ids, delete)
-
-
-async def committed_offsets(
-    cluster: Cluster, group_id: str, deadline_ms: int
-) -> Results[TopicPartition, OffsetAndMetadata]:
-    return Results(await fetch_committed(cluster, group_id, None, deadline_ms))
-
-
-async def alter_offsets(
-    cluster: Cluster,
-    group_id: str,
-    offsets: Mapping[TopicPartition, OffsetAndMetadata],
-    deadline_ms: int,
-) -> Results[TopicPartition, None]:
-    """As nobody's member: brokers allow it while the group is empty."""
-    return Results(
-        await commit_offsets(cluster, ConsumerGroupMetadata(group_id), offsets, deadline_ms)
+    """Groups of any type, with the offsets they keep. NonEmptyGroup while one has members."""
+    call = Call(
+        api=ApiKey.DELETE_GROUPS,
+        response=DeleteGroupsResponse,
+        place=GROUP_COORDINATOR,
+        build=lambda asked: DeleteGroupsRequest(groups_names=asked.keys),
+        read=lambda response, _: {
+            each.group_id: done(each.error_code, each.group_id) for each in response.results
+        },
     )
-
-
-async def _each(
-    group_ids: Sequence[str], call: Callable[[str], Awaitable[_Result]]
-) -> Results[str, _Result]:
-    """Groups live with different coordinators; one that fails does not keep the others from answering."""
-    results: Results[str, _Result] = Results()
-
-    async def one(group_id: str) -> None:
-        try:
-            results[group_id] = await call(group_id)
-        except KafkaError as error:
-            results[group_id] = error
-        except IndexError:
-            results[group_id] = UnknownServerError(f"{group_id}: the answer leaves this out")
-
-    await asyncio.gather(*(one(group_id) for group_id in group_ids))
-    return results
-
-
-def _description(group: DescribedGroup) -> GroupDescription:
-    return GroupDescription(
-        group.group_id,
-        group.group_state,
-        group.protocol_type,
-        group.protocol_data,
-        [_member(member, group.protocol_type) for member in group.members],
-    )
-
-
-def _member(member: DescribedGroupMember, protocol_type: str) -> GroupMemberDescription:
-    """Groups of other protocols (Connect) put bytes of their own into the assignment."""
-    assignment: list[TopicPartition] = []
-    if protocol_type == PROTOCOL_TYPE:
-        try:
-            assignment = decode_assignment(bytes(member.member_assignment))
-        except MalformedMessage:
-            assignment = []
-    return GroupMemberDescription(
-        member.member_id,
-        member.group_instance_id,
-        member.client_id,
-        member.client_host,
-        assignment,
-    )
+    return await admin.driver.run(call, group_ids, admin.driver.deadline(timeout_ms))

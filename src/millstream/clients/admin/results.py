@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
-from millstream.clients.core.cluster_metadata import BrokerNode, PartitionMetadata
 from millstream.errors import KafkaError, error_for
-from millstream.model import TopicPartition, Uuid
+from millstream.security.acl import Operation
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -38,122 +35,28 @@ class Results(dict[Key, Value | KafkaError], Generic[Key, Value]):
         raise first
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
-    """A topic to be created. -1 takes the broker's default; `assignments` names the replicas of each partition."""
-
-    name: str
-    num_partitions: int = -1
-    replication_factor: int = -1
-    configs: dict[str, str | None] = field(default_factory=dict)
-    assignments: list[list[int]] | None = None
-
-
-class CreatedTopic(NamedTuple):
-    """-1 where the broker is too old to say."""
-
-    name: str
-    topic_id: Uuid
-    num_partitions: int
-    replication_factor: int
-
-
-class TopicListing(NamedTuple):
-    name: str
-    topic_id: Uuid
-    is_internal: bool
-
-
-class TopicDescription(NamedTuple):
-    name: str
-    topic_id: Uuid
-    is_internal: bool
-    partitions: list[PartitionMetadata]
-
-
-class ClusterDescription(NamedTuple):
-    cluster_id: str | None
-    controller_id: int
-    nodes: list[BrokerNode]
-
-
-class ConfigResourceType(IntEnum):
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
-class ConfigResource(NamedTuple):
-    """What has configs: a topic by name, a broker by id (as text)."""
-
-    type: ConfigResourceType
-    name: str
-
-
-class ConfigSource(IntEnum):
-    UNKNOWN = 0
-    TOPIC_CONFIG = 1
-    DYNAMIC_BROKER_CONFIG = 2
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-    STATIC_BROKER_CONFIG = 4
-    DEFAULT_CONFIG = 5
-    DYNAMIC_BROKER_LOGGER_CONFIG = 6
-    CLIENT_METRICS_CONFIG = 7
-    GROUP_CONFIG = 8
-
-
-class ConfigEntry(NamedTuple):
-    name: str
-    value: str | None
-    source: ConfigSource
-    is_sensitive: bool
-    is_read_only: bool
-
-    @property
-    def is_default(self) -> bool:
-        return self.source is ConfigSource.DEFAULT_CONFIG
-
-
-class AlterOperation(IntEnum):
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
-
-
-class AlterConfig(NamedTuple):
-    name: str
-    value: str | None
-    operation: AlterOperation = AlterOperation.SET
-
-
-class GroupListing(NamedTuple):
-    """`state` and `type` are empty where the broker is too old to say."""
-
-    group_id: str
-    protocol_type: str
-    state: str
-    type: str
-
-
-class GroupMemberDescription(NamedTuple):
-    member_id: str
-    group_instance_id: str | None
-    client_id: str
-    client_host: str
-    assignment: list[TopicPartition]
-
-
-class GroupDescription(NamedTuple):
-    group_id: str
-    state: str
-    protocol_type: str
-    assignor: str
-    members: list[GroupMemberDescription]
-
-
 def item_error(code: int, item: object, message: str | None = None) -> KafkaError:
     """The error of one item, named in its message."""
     return error_for(code, f"{item}: {message or error_for(code)}")
+
+
+def done(code: int, item: object, message: str | None = None) -> KafkaError | None:
+    """The result of an item that has none but its success."""
+    return item_error(code, item, message) if code else None
+
+
+def check(code: int, item: object, message: str | None = None) -> None:
+    """Raises the error that concerns a whole request."""
+    if code:
+        raise item_error(code, item, message)
+
+
+NOT_ASKED = -(2**31)
+"""The bits of authorized operations that were not asked for (KIP-430)."""
+
+
+def operations(bits: int) -> frozenset[Operation] | None:
+    """What the asker may do; None where that was not asked for."""
+    if bits == NOT_ASKED:
+        return None
+    return frozenset(each for each in Operation if each and bits >> each & 1)

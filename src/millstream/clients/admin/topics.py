@@ -1,24 +1,20 @@
-"""Admin calls about topics: create, delete, list, describe, add partitions."""
+"""Topics: create, delete, list, and more partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from millstream.clients.admin.results import (
-    CreatedTopic,
-    NewTopic,
-    Results,
-    TopicDescription,
-    TopicListing,
-    item_error,
-)
-from millstream.clients.cluster import Cluster
-from millstream.clients.connection import Connection
-from millstream.clients.core.cluster_metadata import ClusterMetadata
-from millstream.errors import KafkaError, NotController, UnknownServerError, error_for
+from millstream.clients.admin.call import Asked, Call
+from millstream.clients.admin.configs import ConfigEntry, ConfigSource
+from millstream.clients.admin.places import AnyBroker, Controller
+from millstream.clients.admin.results import Results, check, done, item_error
+from millstream.errors import ConfigError, KafkaError, ThrottlingQuotaExceeded, UnsupportedVersion
+from millstream.model import Uuid, uuid_text
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.create_partitions import (
+    CreatePartitionsAssignment,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
@@ -27,6 +23,7 @@ from millstream.protocol.generated.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
+    CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
@@ -35,165 +32,189 @@ from millstream.protocol.generated.delete_topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from millstream.protocol.generated.metadata import (
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-)
+from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 
-_Item = TypeVar("_Item")
+if TYPE_CHECKING:
+    from millstream.clients.admin.client import Admin
 
-_FIRST_DELETE_BY_STATE = 6
+TopicKey = TypeVar("TopicKey", bound=str | Uuid)
+"""A topic by its name, or by its id."""
+
+_FIRST_DELETE_BY_ID: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to be created. -1 takes the broker's default; `assignments` names the replicas of each partition."""
+
+    name: str
+    num_partitions: int = -1
+    replication_factor: int = -1
+    configs: dict[str, str | None] = field(default_factory=dict)
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+class CreatedTopic(NamedTuple):
+    """-1, and no configs, where the broker is too old to say or the asker may not see them."""
+
+    name: str
+    topic_id: Uuid
+    num_partitions: int
+    replication_factor: int
+    configs: dict[str, ConfigEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """`total` counts those there are; `assignments` names the replicas of each one that is added."""
+
+    total: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+class TopicListing(NamedTuple):
+    name: str
+    topic_id: Uuid
+    is_internal: bool
 
 
 async def create_topics(
-    cluster: Cluster, topics: Sequence[NewTopic], deadline_ms: int, *, validate_only: bool
+    admin: Admin,
+    topics: Iterable[NewTopic],
+    *,
+    validate_only: bool = False,
+    retry_on_quota_violation: bool = True,
+    timeout_ms: int | None = None,
 ) -> Results[str, CreatedTopic]:
-    request = CreateTopicsRequest(
-        topics=[_creatable(topic) for topic in topics],
-        timeout_ms=_remaining_ms(cluster, deadline_ms),
-        validate_only=validate_only,
+    """`validate_only` says what would happen, and does nothing."""
+    wanted = list(topics)
+    by_name = {topic.name: topic for topic in wanted}
+    if len(by_name) < len(wanted):
+        raise ConfigError("create_topics: a topic is named twice")
+
+    def read(response: CreateTopicsResponse, _: Asked[str]) -> dict[str, CreatedTopic | KafkaError]:
+        return {topic.name: _created(topic) for topic in response.topics}
+
+    call = Call(
+        api=ApiKey.CREATE_TOPICS,
+        response=CreateTopicsResponse,
+        place=Controller(),
+        build=lambda asked: CreateTopicsRequest(
+            topics=[_creatable(by_name[name]) for name in asked.keys],
+            timeout_ms=asked.timeout_ms,
+            validate_only=validate_only,
+        ),
+        read=read,
+        final=_final(retry_on_quota_violation=retry_on_quota_violation),
     )
-
-    async def ask(connection: Connection) -> Results[str, CreatedTopic]:
-        response = await connection.request(
-            ApiKey.CREATE_TOPICS, request, CreateTopicsResponse, timeout_ms=request.timeout_ms
-        )
-        results: Results[str, CreatedTopic] = Results()
-        for topic in response.topics:
-            _raise_if_not_controller(topic.error_code)
-            if topic.error_code:
-                results[topic.name] = item_error(topic.error_code, topic.name, topic.error_message)
-            else:
-                results[topic.name] = CreatedTopic(
-                    topic.name, topic.topic_id, topic.num_partitions, topic.replication_factor
-                )
-        return _complete(results, [topic.name for topic in topics])
-
-    return await ask_controller(cluster, ask, deadline_ms)
+    return await admin.driver.run(call, by_name, admin.driver.deadline(timeout_ms))
 
 
 async def delete_topics(
-    cluster: Cluster, names: Sequence[str], deadline_ms: int
-) -> Results[str, None]:
-    async def ask(connection: Connection) -> Results[str, None]:
-        timeout_ms = _remaining_ms(cluster, deadline_ms)
-        if connection.versions.choose(ApiKey.DELETE_TOPICS) >= _FIRST_DELETE_BY_STATE:
-            states = [DeleteTopicState(name=name) for name in names]
-            request = DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
-        else:
-            request = DeleteTopicsRequest(topic_names=list(names), timeout_ms=timeout_ms)
-        response = await connection.request(
-            ApiKey.DELETE_TOPICS, request, DeleteTopicsResponse, timeout_ms=timeout_ms
-        )
-        results: Results[str, None] = Results()
-        for topic in response.responses:
-            _raise_if_not_controller(topic.error_code)
-            name = topic.name or ""
-            failed = topic.error_code != 0
-            results[name] = (
-                item_error(topic.error_code, name, topic.error_message) if failed else None
-            )
-        return _complete(results, names)
+    admin: Admin,
+    topics: Iterable[TopicKey],
+    *,
+    retry_on_quota_violation: bool = True,
+    timeout_ms: int | None = None,
+) -> Results[TopicKey, None]:
+    """By name, or all by id (Kafka 2.8)."""
 
-    return await ask_controller(cluster, ask, deadline_ms)
+    def build(asked: Asked[TopicKey]) -> DeleteTopicsRequest:
+        if asked.version >= _FIRST_DELETE_BY_ID:
+            states = [
+                DeleteTopicState(name=key)
+                if isinstance(key, str)
+                else DeleteTopicState(topic_id=key)
+                for key in asked.keys
+            ]
+            return DeleteTopicsRequest(topics=states, timeout_ms=asked.timeout_ms)
+        names: list[str] = [key for key in asked.keys if isinstance(key, str)]
+        if len(names) < len(asked.keys):
+            raise UnsupportedVersion("deleting topics by id exists since Kafka 2.8")
+        return DeleteTopicsRequest(topic_names=names, timeout_ms=asked.timeout_ms)
+
+    def read(
+        response: DeleteTopicsResponse, asked: Asked[TopicKey]
+    ) -> dict[TopicKey, KafkaError | None]:
+        by_name = {each.name: each for each in response.responses}
+        by_id = {each.topic_id: each for each in response.responses}
+        results: dict[TopicKey, KafkaError | None] = {}
+        for key in asked.keys:
+            found = by_name.get(key) if isinstance(key, str) else by_id.get(key)
+            if found is not None:
+                name = key if isinstance(key, str) else uuid_text(key)
+                results[key] = done(found.error_code, name, found.error_message)
+        return results
+
+    call = Call(
+        api=ApiKey.DELETE_TOPICS,
+        response=DeleteTopicsResponse,
+        place=Controller(),
+        build=build,
+        read=read,
+        final=_final(retry_on_quota_violation=retry_on_quota_violation),
+    )
+    return await admin.driver.run(call, topics, admin.driver.deadline(timeout_ms))
 
 
 async def create_partitions(
-    cluster: Cluster, totals: Mapping[str, int], deadline_ms: int, *, validate_only: bool
+    admin: Admin,
+    totals: Mapping[str, int | NewPartitions],
+    *,
+    validate_only: bool = False,
+    retry_on_quota_violation: bool = True,
+    timeout_ms: int | None = None,
 ) -> Results[str, None]:
-    async def ask(connection: Connection) -> Results[str, None]:
-        request = CreatePartitionsRequest(
-            topics=[
-                CreatePartitionsTopic(name=name, count=total, assignments=None)
-                for name, total in totals.items()
-            ],
-            timeout_ms=_remaining_ms(cluster, deadline_ms),
+    """`totals` is the number of partitions that each topic shall have in the end."""
+
+    def build(asked: Asked[str]) -> CreatePartitionsRequest:
+        return CreatePartitionsRequest(
+            topics=[_grown(name, totals[name]) for name in asked.keys],
+            timeout_ms=asked.timeout_ms,
             validate_only=validate_only,
         )
-        response = await connection.request(
-            ApiKey.CREATE_PARTITIONS,
-            request,
-            CreatePartitionsResponse,
-            timeout_ms=request.timeout_ms,
-        )
-        results: Results[str, None] = Results()
-        for topic in response.results:
-            _raise_if_not_controller(topic.error_code)
-            failed = topic.error_code != 0
-            results[topic.name] = (
-                item_error(topic.error_code, topic.name, topic.error_message) if failed else None
-            )
-        return _complete(results, list(totals))
 
-    return await ask_controller(cluster, ask, deadline_ms)
+    call = Call(
+        api=ApiKey.CREATE_PARTITIONS,
+        response=CreatePartitionsResponse,
+        place=Controller(),
+        build=build,
+        read=lambda response, _: {
+            each.name: done(each.error_code, each.name, each.error_message)
+            for each in response.results
+        },
+        final=_final(retry_on_quota_violation=retry_on_quota_violation),
+    )
+    return await admin.driver.run(call, totals, admin.driver.deadline(timeout_ms))
 
 
 async def list_topics(
-    cluster: Cluster, deadline_ms: int, *, include_internal: bool
+    admin: Admin, *, include_internal: bool = False, timeout_ms: int | None = None
 ) -> dict[str, TopicListing]:
-    picture, _ = await _describe(cluster, None, deadline_ms)
-    return {
-        topic.name: TopicListing(topic.name, topic.topic_id, topic.is_internal)
-        for topic in sorted(picture.topics.values(), key=lambda topic: topic.name)
-        if include_internal or not topic.is_internal
-    }
+    """Topics that the asker may describe, by name, sorted."""
 
+    def read(response: MetadataResponse, asked: Asked[None]) -> dict[None, dict[str, TopicListing]]:
+        check(response.error_code, "list_topics")
+        listings = {
+            name: TopicListing(name, topic.topic_id, topic.is_internal)
+            for topic in response.topics
+            if (name := topic.name) is not None
+            if include_internal or not topic.is_internal
+        }
+        return {key: dict(sorted(listings.items())) for key in asked.keys}
 
-async def describe_topics(
-    cluster: Cluster, names: Iterable[str], deadline_ms: int
-) -> Results[str, TopicDescription]:
-    wanted = list(names)
-    results: Results[str, TopicDescription] = Results()
-    if not wanted:
-        return results
-    picture, errors = await _describe(cluster, wanted, deadline_ms)
-    for name in wanted:
-        topic = picture.topics.get(name)
-        if topic is None:
-            results[name] = errors.get(name) or error_for(3, f"{name}: there is no such topic")
-        else:
-            results[name] = TopicDescription(
-                name, topic.topic_id, topic.is_internal, list(topic.partitions.values())
-            )
-    return results
-
-
-async def ask_controller(
-    cluster: Cluster, ask: Callable[[Connection], Awaitable[_Item]], deadline_ms: int
-) -> _Item:
-    """`ask` the controller, or any broker of a cluster whose brokers forward (KRaft)."""
-
-    async def attempt() -> _Item:
-        if not cluster.picture.nodes:
-            await cluster.refresh_metadata(deadline_ms)
-        node_id = cluster.picture.controller_id
-        if node_id not in cluster.picture.nodes:
-            node_id = next(iter(cluster.picture.nodes))
-        try:
-            return await ask(await cluster.connection(node_id))
-        except NotController:
-            cluster.request_metadata()
-            raise
-
-    return await cluster.retrying(attempt, deadline_ms)
-
-
-async def _describe(
-    cluster: Cluster, names: list[str] | None, deadline_ms: int
-) -> tuple[ClusterMetadata, dict[str, KafkaError]]:
-    """Straight from a broker: what other calls remember may be old."""
-    request = MetadataRequest(
-        topics=None if names is None else [MetadataRequestTopic(name=name) for name in names],
-        allow_auto_topic_creation=False,
+    call = Call[None, dict[str, TopicListing], MetadataResponse](
+        api=ApiKey.METADATA,
+        response=MetadataResponse,
+        place=AnyBroker(),
+        build=lambda _: MetadataRequest(topics=None, allow_auto_topic_creation=False),
+        read=read,
     )
+    return await admin.driver.one(call, None, admin.driver.deadline(timeout_ms))
 
-    async def attempt() -> MetadataResponse:
-        return await cluster.request_any(ApiKey.METADATA, request, MetadataResponse)
 
-    response = await cluster.retrying(attempt, deadline_ms)
-    picture = ClusterMetadata().with_response(response, complete=True)
-    return picture, {name: item_error(code, name) for name, code in picture.topic_errors.items()}
+def _final(*, retry_on_quota_violation: bool) -> tuple[type[KafkaError], ...]:
+    return () if retry_on_quota_violation else (ThrottlingQuotaExceeded,)
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:
@@ -210,18 +231,25 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
     )
 
 
-def _raise_if_not_controller(error_code: int) -> None:
-    if error_code == NotController.code:
-        raise NotController
+def _created(topic: CreatableTopicResult) -> CreatedTopic | KafkaError:
+    if topic.error_code:
+        return item_error(topic.error_code, topic.name, topic.error_message)
+    configs = {
+        each.name: ConfigEntry(
+            each.name,
+            each.value,
+            ConfigSource.of(each.config_source),
+            is_sensitive=each.is_sensitive,
+            is_read_only=each.read_only,
+        )
+        for each in topic.configs or ()
+    }
+    return CreatedTopic(
+        topic.name, topic.topic_id, topic.num_partitions, topic.replication_factor, configs
+    )
 
 
-def _remaining_ms(cluster: Cluster, deadline_ms: int) -> int:
-    return max(1, deadline_ms - cluster.now_ms())
-
-
-def _complete(results: Results[str, _Item], names: Iterable[str]) -> Results[str, _Item]:
-    """Every item asked for has a result, whatever the broker left out."""
-    for name in names:
-        if name not in results:
-            results[name] = UnknownServerError(f"{name}: the broker's answer leaves this out")
-    return results
+def _grown(name: str, wanted: int | NewPartitions) -> CreatePartitionsTopic:
+    grown = wanted if isinstance(wanted, NewPartitions) else NewPartitions(wanted)
+    assignments = [CreatePartitionsAssignment(list(each)) for each in grown.assignments or ()]
+    return CreatePartitionsTopic(name=name, count=grown.total, assignments=assignments or None)

@@ -12,7 +12,7 @@ from millstream.errors import KafkaError
 from millstream.model import TopicPartition
 
 Committed = Mapping[TopicPartition, OffsetAndMetadata | KafkaError]
-"""An answer of `Admin.committed_offsets`."""
+"""An answer of `Admin.list_consumer_group_offsets` for one group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,5 +66,5 @@ def overview_view(
         under_replicated_count=sum(len(each.isr) < len(each.replicas) for each in partitions),
         leaderless_count=leaders[-1],
         group_count=len(groups),
-        groups_by_state=dict(sorted(Counter(group.state or "unknown" for group in groups).items())),
+        groups_by_state=dict(sorted(Counter(str(group.state) for group in groups).items())),
     )

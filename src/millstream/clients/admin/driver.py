@@ -1,0 +1,169 @@
+"""The edge of the admin client: performs a `Call`, whatever it is about.
+
+Looks up where each item belongs, sends one request per broker, and asks again for the items alone that are worth it,
+until the deadline. Knows connections and waiting, no API. The two lookups are calls themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+
+from millstream.clients.admin.call import Asked, Call, Key, Progress, Response, Value
+from millstream.clients.admin.lookups import FIND_LEADERS, coordinator_call
+from millstream.clients.admin.places import AnyBroker, Controller, Coordinator, Leader, Node
+from millstream.clients.admin.results import Results
+from millstream.clients.cluster import Cluster
+from millstream.clients.connection import Connection
+from millstream.clients.core.cluster_metadata import BrokerNode
+from millstream.clients.tasks import TaskScope
+from millstream.errors import KafkaError
+
+
+class Driver:
+    def __init__(self, cluster: Cluster, scope: TaskScope, default_timeout_ms: int) -> None:
+        self._cluster = cluster
+        self._scope = scope
+        self._default_timeout_ms = default_timeout_ms
+
+    def deadline(self, timeout_ms: int | None) -> int:
+        """On the clock of `now_ms`. None takes default_api_timeout_ms."""
+        self._scope.check()
+        limit = self._default_timeout_ms if timeout_ms is None else timeout_ms
+        return self._cluster.now_ms() + limit
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970, for what is compared to timestamps."""
+        return self._cluster.clock.now().wall_ms
+
+    async def nodes(self, deadline_ms: int) -> Mapping[int, BrokerNode]:
+        """The brokers there are now. Raises BrokerNotAvailable when none answers by the deadline."""
+        return (await self._cluster.refresh_metadata(deadline_ms)).nodes
+
+    async def one(self, call: Call[Key, Value, Response], key: Key, deadline_ms: int) -> Value:
+        """The result of a call that has a single item. Raises its error."""
+        return (await self.run(call, [key], deadline_ms)).result(key)
+
+    async def run(
+        self, call: Call[Key, Value, Response], keys: Iterable[Key], deadline_ms: int
+    ) -> Results[Key, Value]:
+        """A result or an error for each item. Retriable errors are those of the last attempt before the deadline."""
+        progress = Progress(call, keys)
+        try:
+            async with asyncio.timeout(self._remaining_ms(deadline_ms) / 1000):
+                while progress.pending:
+                    await self._attempt(call, progress, deadline_ms)
+                    if not progress.pending:
+                        break
+                    wait_ms = self._cluster.backoff.delay_ms(
+                        progress.attempts, self._cluster.random
+                    )
+                    if wait_ms >= self._remaining_ms(deadline_ms):
+                        break
+                    await asyncio.sleep(wait_ms / 1000)
+        except TimeoutError:
+            return progress.results()
+        return progress.results()
+
+    async def _attempt(
+        self,
+        call: Call[Key, Value, Response],
+        progress: Progress[Key, Value],
+        deadline_ms: int,
+    ) -> None:
+        self._scope.check()
+        keys = progress.start_attempt()
+        by_node: dict[int | None, list[Key]] = {}
+        for key, where in (await self._locate(call, keys, progress, deadline_ms)).items():
+            if isinstance(where, KafkaError):
+                progress.fail([key], where)
+            else:
+                by_node.setdefault(where, []).append(key)
+        await _all(
+            self._ask(call, node_id, items, progress, deadline_ms)
+            for node_id, items in by_node.items()
+        )
+
+    async def _ask(
+        self,
+        call: Call[Key, Value, Response],
+        node_id: int | None,
+        keys: list[Key],
+        progress: Progress[Key, Value],
+        deadline_ms: int,
+    ) -> None:
+        try:
+            connection = await self._connection(node_id, deadline_ms)
+            version = call.version(connection.versions)
+        except KafkaError as error:
+            progress.fail(keys, error)
+            return
+
+        async def ask(batch: list[Key]) -> None:
+            asked = Asked(batch, version, self._broker_timeout_ms(deadline_ms), node_id)
+            try:
+                response = await connection.request(
+                    call.api, call.request(asked), call.response, version_max=version
+                )
+            except KafkaError as error:
+                progress.fail(batch, error)
+                return
+            try:
+                answers = call.read(response, asked)
+            except KafkaError as error:
+                answers = dict.fromkeys(batch, error)
+            progress.take(batch, answers)
+
+        await _all(ask(batch) for batch in call.batches(keys, version))
+
+    async def _locate(
+        self,
+        call: Call[Key, Value, Response],
+        keys: list[Key],
+        progress: Progress[Key, Value],
+        deadline_ms: int,
+    ) -> Mapping[Key, int | KafkaError | None]:
+        """The broker of each item; None means any."""
+        match call.place:
+            case AnyBroker():
+                return dict.fromkeys(keys)
+            case Controller():
+                return dict.fromkeys(keys, await self._controller(progress.attempts, deadline_ms))
+            case Node(node_id):
+                return {key: node_id(key) for key in keys}
+            case Leader(partition):
+                partitions = {key: partition(key) for key in keys}
+                leaders = await self.run(FIND_LEADERS, partitions.values(), deadline_ms)
+                return {key: leaders[each] for key, each in partitions.items()}
+            case Coordinator(kind, name):
+                names = {key: name(key) for key in keys}
+                found = await self.run(coordinator_call(kind), names.values(), deadline_ms)
+                return {key: found[each] for key, each in names.items()}
+
+    async def _controller(self, attempts: int, deadline_ms: int) -> int | None:
+        """With KRaft this is some broker, which passes on what is the controller's."""
+        if attempts > 1 or not self._cluster.picture.nodes:
+            await self._cluster.refresh_metadata(deadline_ms)
+        picture = self._cluster.picture
+        return picture.controller_id if picture.controller_id in picture.nodes else None
+
+    async def _connection(self, node_id: int | None, deadline_ms: int) -> Connection:
+        if node_id is None:
+            return await self._cluster.any_connection()
+        if node_id not in self._cluster.picture.nodes:
+            await self._cluster.refresh_metadata(deadline_ms)
+        return await self._cluster.connection(node_id)
+
+    def _remaining_ms(self, deadline_ms: int) -> int:
+        return max(0, deadline_ms - self._cluster.now_ms())
+
+    def _broker_timeout_ms(self, deadline_ms: int) -> int:
+        """What the broker may take: it should answer before the connection is given up."""
+        return max(1, min(self._remaining_ms(deadline_ms), self._cluster.config.request_timeout_ms))
+
+
+async def _all(attempts: Iterable[Awaitable[None]]) -> None:
+    """All of them to their end, then the first failure; a cancelled caller cancels them."""
+    for outcome in await asyncio.gather(*attempts, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
