@@ -211,6 +211,8 @@ class ConsumerMembership:
                     for partition in topic.partitions
                 )
             )
+        elif self.state is ConsumerMemberState.JOINING:
+            self.state = ConsumerMemberState.STABLE  # joined; the assignment will come
         return None
 
     def handle_failure(self) -> None:
