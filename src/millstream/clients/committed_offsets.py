@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from millstream.clients.cluster import Cluster, Lane
 from millstream.clients.core.fetched import partition_error
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
-from millstream.errors import KafkaError, error_for
+from millstream.errors import KafkaError, RetriableError, error_for
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.offset_commit import (
@@ -38,29 +38,51 @@ async def commit_offsets(
     """One result per partition. Errors of the whole group are in every one of them."""
     if not offsets:
         return {}
-    request = _commit_request(group, offsets)
+    return await cluster.with_coordinator(
+        group.group_id, lambda node_id: _send_commit(cluster, node_id, group, offsets), deadline_ms
+    )
 
-    async def ask(node_id: int) -> dict[TopicPartition, KafkaError | None]:
-        response = await cluster.request(
-            node_id,
-            ApiKey.OFFSET_COMMIT,
-            request,
-            OffsetCommitResponse,
-            lane=Lane.GROUP,
-            version_max=_LAST_VERSION_BY_NAME,
-        )
-        results: dict[TopicPartition, KafkaError | None] = dict.fromkeys(offsets)
-        for topic in response.topics:
-            for partition in topic.partitions:
-                if partition.error_code:
-                    tp = TopicPartition(topic.name, partition.partition_index)
-                    error = partition_error(partition.error_code, tp)
-                    if error.retriable:
-                        raise error
-                    results[tp] = error
-        return results
 
-    return await cluster.with_coordinator(group.group_id, ask, deadline_ms)
+async def commit_once(
+    cluster: Cluster,
+    group: ConsumerGroupMetadata,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+) -> dict[TopicPartition, KafkaError | None]:
+    """As `commit_offsets`, but without a second attempt: raises also what may go away."""
+    if not offsets:
+        return {}
+    node_id = await cluster.coordinator(group.group_id)
+    try:
+        return await _send_commit(cluster, node_id, group, offsets)
+    except RetriableError:
+        cluster.forget_coordinator(group.group_id)
+        raise
+
+
+async def _send_commit(
+    cluster: Cluster,
+    node_id: int,
+    group: ConsumerGroupMetadata,
+    offsets: Mapping[TopicPartition, OffsetAndMetadata],
+) -> dict[TopicPartition, KafkaError | None]:
+    response = await cluster.request(
+        node_id,
+        ApiKey.OFFSET_COMMIT,
+        _commit_request(group, offsets),
+        OffsetCommitResponse,
+        lane=Lane.GROUP,
+        version_max=_LAST_VERSION_BY_NAME,
+    )
+    results: dict[TopicPartition, KafkaError | None] = dict.fromkeys(offsets)
+    for topic in response.topics:
+        for partition in topic.partitions:
+            if partition.error_code:
+                tp = TopicPartition(topic.name, partition.partition_index)
+                error = partition_error(partition.error_code, tp)
+                if error.retriable:
+                    raise error
+                results[tp] = error
+    return results
 
 
 async def fetch_committed(

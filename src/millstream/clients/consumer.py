@@ -1,32 +1,43 @@
 """The asyncio consumer: records and Arrow batches out of topics.
 
-Owns the order of things inside poll(): rebalances, auto-commit, records. Fetching runs in the background
-(`fetching`), membership in `classic_member`.
+Owns what the application calls, and the order of things inside poll(): callbacks, auto-commit, rebalances, records.
+Fetching runs in the background (`fetching`), membership in `classic_member` and `consumer_member`, commits in `commits`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 import re
-from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self, Unpack
+from typing import Generic, Self, Unpack
 
-from millstream.clients.classic_member import ClassicMember
+from millstream.clients.auto_commit import AutoCommit
+from millstream.clients.call_guard import CallGuard
 from millstream.clients.cluster import Cluster
-from millstream.clients.committed_offsets import commit_offsets, fetch_committed
-from millstream.clients.consumer_member import ConsumerMember
+from millstream.clients.commits import CommitCallback, Commits
+from millstream.clients.committed_offsets import fetch_committed
+from millstream.clients.consumer_interceptor import ConsumerInterceptor, ConsumerInterceptors
+from millstream.clients.core import consumer_arguments as arguments
 from millstream.clients.core.config import ConsumerConfig, ConsumerSettings
-from millstream.clients.core.settings import parse_settings
-from millstream.clients.core.subscription import (
+from millstream.clients.core.consumer_arguments import AnyOffset, AnyPartition
+from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.offset_reset import (
+    EARLIEST,
     EARLIEST_TIMESTAMP,
+    LATEST,
     LATEST_TIMESTAMP,
-    IllegalState,
-    PartitionState,
-    SubscriptionState,
-    SubscriptionType,
+    OffsetReset,
 )
+from millstream.clients.core.partition_state import PartitionState
+from millstream.clients.core.serialization import RecordDeserializationError
+from millstream.clients.core.settings import parse_settings
+from millstream.clients.core.subscription import SubscriptionState
+from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import (
     ConsumerGroupMetadata,
     ConsumerRecord,
@@ -34,51 +45,54 @@ from millstream.clients.core.values import (
     OffsetAndTimestamp,
 )
 from millstream.clients.fetching import Fetching
-from millstream.clients.member import Member, RebalanceListener
+from millstream.clients.member import RebalanceListener
 from millstream.clients.offset_lookup import lookup_offsets
-from millstream.clients.tasks import TaskScope
-from millstream.errors import (
-    ConfigError,
-    FencedInstanceId,
-    IllegalGeneration,
-    KafkaError,
-    RebalanceInProgress,
-    RequestTimedOut,
-    RetriableError,
-    UnknownMemberId,
-)
+from millstream.clients.reading import ArrowRecords, Reading
+from millstream.clients.shielded_listener import ShieldedListener
+from millstream.clients.subscribing import Subscribing
+from millstream.clients.tasks import ClientClosed, TaskScope
+from millstream.errors import KafkaError, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock, SystemRandom
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+_LOG = logging.getLogger(__name__)
 
 _POLL_MS = 1_000
-_MEMBERSHIP_ENDED = (RebalanceInProgress, IllegalGeneration, UnknownMemberId, FencedInstanceId)
-"""A commit that comes too late: whoever has the partitions now reads these records again."""
+_CLOSE_MS = 30_000
+
+_numbers = itertools.count(1)
 
 
-class ArrowRecords(NamedTuple):
-    """Records of one partition as columns: key, value (binary), offset (int64), timestamp (ms), headers."""
-
-    topic: str
-    partition: int
-    records: pa.RecordBatch
-    next_offset: int
-    """Where reading goes on; may lie beyond the last record."""
-
-
-class Consumer:
+class Consumer(Generic[Key, Value]):
     """Use as `async with Consumer(bootstrap_servers=..., group_id=...) as consumer`, or call `close()` in the end.
 
-    Settings are keyword arguments with Kafka's names: see ConsumerConfig. One task at a time may use a consumer.
+    Settings are keyword arguments with Kafka's names: see ConsumerConfig. One task at a time may use a consumer; only
+    `wakeup()` and `close()` may be called while another is in a call. Keys and values are bytes unless a deserializer
+    is given: an object with `deserialize(topic, data, headers)` or `decode(data)`, or a function of bytes.
     """
 
-    def __init__(self, **settings: Unpack[ConsumerSettings]) -> None:
+    def __init__(
+        self,
+        *,
+        key_deserializer: AnyDeserializer[Key] | None = None,
+        value_deserializer: AnyDeserializer[Value] | None = None,
+        interceptors: Sequence[ConsumerInterceptor[Key, Value]] = (),
+        **settings: Unpack[ConsumerSettings],
+    ) -> None:
         config = parse_settings(ConsumerConfig, settings)
+        if not {"client_id", "client.id"} & settings.keys():
+            config = replace(config, client_id=_default_client_id(config.group_id))
         self.config = config
+        self.skipped_count = 0
+        """Records passed over because they could not be deserialized (deserialization_error skip)."""
         self._scope = TaskScope("consumer", self._background_failed)
+        self._guard = CallGuard("consumer")
         self._subscription = SubscriptionState()
+        interceptor_chain = ConsumerInterceptors(interceptors)
+        reader: RecordReader[Key, Value] | None = None
+        if key_deserializer is not None or value_deserializer is not None:
+            skipped = self._skipped if config.deserialization_error == "skip" else None
+            reader = RecordReader(key_deserializer, value_deserializer, skipped)
         self._cluster = Cluster(
             config,
             self._scope,
@@ -88,10 +102,34 @@ class Consumer:
             metadata_observer=self._observe_metadata,
         )
         self._fetching = Fetching(config, self._cluster, self._subscription, self._scope)
-        self._member: Member | None = None
-        self._next_auto_commit_ms = 0
-        self._ahead: deque[ConsumerRecord] = deque()
-        """Polled by iteration, not yet given out: positions stand before these."""
+        self._subscribing = Subscribing(
+            config,
+            self._cluster,
+            self._subscription,
+            self._fetching,
+            self._scope,
+            before_giving_up=self._commit_before_giving_up,
+        )
+        self._reading = Reading(
+            self._cluster,
+            self._fetching,
+            self._subscription,
+            self._scope,
+            interceptors=interceptor_chain,
+            reader=reader,
+        )
+        self._commits = Commits(
+            self._cluster,
+            self._scope,
+            self._subscribing.committing_group,
+            interceptor_chain.on_commit,
+        )
+        self._auto_commit: AutoCommit | None = None
+        if config.enable_auto_commit and config.group_id is not None:
+            self._auto_commit = AutoCommit(
+                self._cluster, self._commits, self._returned, config.auto_commit_interval_ms
+            )
+        self._closing = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -108,235 +146,271 @@ class Consumer:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> ConsumerRecord:
+    async def __anext__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes. Asking for it says that the one before is processed."""
         while (record := self.next_at_hand()) is None:
-            self._ahead.extend(await self.poll())
+            self._reading.undelivered.add(await self.poll())
         return record
 
-    def next_at_hand(self) -> ConsumerRecord | None:
+    def next_at_hand(self) -> ConsumerRecord[Key, Value] | None:
         """The next record if iteration has it already."""
-        return self._ahead.popleft() if self._ahead else None
+        self._guard.check()
+        return self._reading.undelivered.next()
 
     # ---- what to read
 
-    def assign(self, partitions: Iterable[TopicPartition | tuple[str, int]]) -> None:
-        """Read these partitions, and no others; no group decides."""
-        self._scope.check()
-        wanted = [TopicPartition(*partition) for partition in partitions]
-        before = set(self._subscription.partitions)
-        self._give_back(before)
-        self._subscription.assign(wanted)
-        for state in self._subscription.partitions.values():
-            if state.topic_partition not in before:
-                self._fetching.want_position(state)
-        self._cluster.use_topics(*{tp.topic for tp in wanted})
-        self._fetching.wake()
+    def assign(self, partitions: Iterable[AnyPartition]) -> None:
+        """Read these partitions, and no others; no group decides. None at all is `unsubscribe`."""
+        self._check()
+        wanted = arguments.topic_partitions(partitions)
+        held = set(self._subscription.partitions)
+        self._reading.undelivered.give_back(held)
+        if not wanted:
+            self._subscribing.unsubscribe_soon()
+            return
+        if self._auto_commit is not None and held:
+            self._auto_commit.soon()
+        self._subscribing.assign(wanted)
 
     def subscribe(
         self,
-        topics: Iterable[str] = (),
+        topics: Iterable[str] | None = None,
         *,
         pattern: str | re.Pattern[str] | None = None,
         listener: RebalanceListener | None = None,
     ) -> None:
         """Read the partitions that the group gives us of `topics`, or of all topics whose whole name `pattern` matches.
 
-        With group_protocol consumer a `pattern` given as text is matched by the broker, in RE2's language; a compiled one
-        is matched here.
+        Takes the place of an earlier subscription; an empty list of topics is `unsubscribe`. With group_protocol
+        consumer a `pattern` given as text is matched by the broker, in RE2's language; a compiled one is matched here.
         """
-        self._scope.check()
-        names = [topics] if isinstance(topics, str) else list(topics)
-        if self.config.group_id is None:
-            raise ConfigError("subscribe() needs group_id; without a group use assign()")
-        if bool(names) == (pattern is not None):
+        self._check()
+        if (topics is None) == (pattern is None):
             raise IllegalState("subscribe() takes either topics or a pattern")
-        if isinstance(pattern, str) and self.config.group_protocol == "consumer":
-            self._subscription.subscribe_regex(pattern)
-        elif pattern is not None:
-            self._subscription.subscribe_pattern(re.compile(pattern))
-            self._cluster.metadata.use_all_topics(True)
-            self._cluster.request_metadata()
+        if listener is not None and not isinstance(listener, RebalanceListener):
+            raise TypeError(f"listener must be a RebalanceListener, got {listener!r}")
+        shielded = listener and ShieldedListener(listener, self._guard)
+        if pattern is not None:
+            self._subscribing.subscribe_pattern(pattern, shielded)
+        elif names := arguments.topic_names(topics or ()):
+            self._subscribing.subscribe(names, shielded)
         else:
-            self._subscription.subscribe(names)
-            self._cluster.use_topics(*names)
-        if self._member is None:
-            chosen = ConsumerMember if self.config.group_protocol == "consumer" else ClassicMember
-            self._member = chosen(
-                self.config, self._cluster, self._subscription, self._fetching, self._scope
-            )
-        self._member.subscribed(listener)
+            self._reading.undelivered.give_back(self._subscription.partitions)
+            self._subscribing.unsubscribe_soon()
 
     async def unsubscribe(self) -> None:
         """Leave the group, forget assignment and positions."""
-        if self._member is not None:
-            await self._commit_before_leaving()
-            member, self._member = self._member, None
-            await member.leave()
-        self._cluster.metadata.use_all_topics(False)
-        self._ahead.clear()
-        self._subscription.unsubscribe()
+        self._check()
+        with self._guard.call():
+            await self._subscribing.unsubscribe()
+            self._reading.undelivered.drop_given_up()
 
     def assignment(self) -> set[TopicPartition]:
+        self._check()
         return set(self._subscription.partitions)
 
     def subscription(self) -> set[str]:
+        self._check()
         return set(self._subscription.topics)
 
     # ---- reading
 
     async def poll(
         self, *, max_records: int | None = None, timeout_ms: int = _POLL_MS
-    ) -> list[ConsumerRecord]:
+    ) -> list[ConsumerRecord[Key, Value]]:
         """Records as soon as there are any, at most `max_records`; empty after `timeout_ms`.
 
-        Rebalances, their listener and auto-commit run inside this call. It says that everything returned before has
-        been processed.
+        Rebalances, their listener, callbacks and auto-commit run inside this call. It says that everything returned
+        before has been processed. Raises WakeupError after `wakeup()`, OffsetOutOfRange and its kinds where
+        auto_offset_reset is none, CorruptBatch and RecordDeserializationError for what cannot be read, and
+        authorization errors. Cancelled or failed, it has lost nothing.
         """
-        count_max = self.config.max_poll_records if max_records is None else max_records
-        deadline_ms = self._cluster.now_ms() + timeout_ms
-        while True:
-            await self._look_after_group(deadline_ms)
-            if self._ahead:
-                return [self._ahead.popleft() for _ in range(min(count_max, len(self._ahead)))]
-            records = self._fetching.fetcher.take_records(count_max)
-            if records:
-                await self._make_room()
-                return records
-            if not await self._wait_for_data(deadline_ms):
-                return []
+        count_max = self.config.max_poll_records
+        if max_records is not None:
+            count_max = arguments.record_count(max_records)
+        deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
+        self._check()
+        with self._guard.call():
+            while True:
+                await self._look_after_group(deadline_ms)
+                records = await self._reading.take(count_max, deadline_ms)
+                if records or not await self._wait_for_data(deadline_ms):
+                    return records
 
     async def poll_arrow(
         self, *, timeout_ms: int = _POLL_MS, headers: bool = False
     ) -> list[ArrowRecords]:
         """Everything fetched so far as Arrow batches, at least one as soon as there is any; empty after `timeout_ms`.
 
-        Like `poll`, but no Python object is made per record. The column `headers` is there when asked for.
+        Like `poll`, but no Python object is made per record, and deserializers and interceptors are not asked. The
+        column `headers` is there when asked for.
         """
-        deadline_ms = self._cluster.now_ms() + timeout_ms
-        self._give_back(self._subscription.partitions)
-        while True:
-            await self._look_after_group(deadline_ms)
-            batches = self._take_arrow(headers=headers)
-            if batches:
-                await self._make_room()
-                return batches
-            if not await self._wait_for_data(deadline_ms):
-                return []
+        deadline_ms = self._cluster.now_ms() + arguments.timeout(timeout_ms)
+        self._check()
+        with self._guard.call():
+            while True:
+                await self._look_after_group(deadline_ms)
+                batches = await self._reading.take_arrow(
+                    check_crcs=self.config.check_crcs, headers=headers
+                )
+                if batches or not await self._wait_for_data(deadline_ms):
+                    return batches
 
-    def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Return nothing of these partitions until `resume`; positions stay."""
-        chosen = list(partitions)
-        self._give_back(chosen)
-        for partition in chosen:
-            self._state(partition).paused = True
+    def wakeup(self) -> None:
+        """End the call that is waiting with WakeupError, or else the next one. The one method for other tasks."""
+        if not self._closing:
+            self._guard.wake_up()
 
-    def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        for partition in partitions:
-            self._state(partition).paused = False
+    def pause(self, partitions: Iterable[AnyPartition]) -> None:
+        """Return nothing of these partitions until `resume`; positions and membership stay."""
+        states = self._states(partitions)
+        self._reading.undelivered.give_back(state.topic_partition for state in states)
+        for state in states:
+            state.paused = True
+
+    def resume(self, partitions: Iterable[AnyPartition]) -> None:
+        for state in self._states(partitions):
+            state.paused = False
         self._fetching.wake()
 
     def paused(self) -> set[TopicPartition]:
+        self._check()
         return {tp for tp, state in self._subscription.partitions.items() if state.paused}
 
     # ---- positions
 
-    def seek(self, partition: TopicPartition, offset: int) -> None:
-        """The next record returned is the first at or after `offset`."""
-        if offset < 0:
-            raise IllegalState(f"an offset is not negative: {offset}")
-        self._give_back((partition,))
-        self._state(partition).seek(offset)
-        self._fetching.wake()
+    def seek(self, partition: AnyPartition, offset: AnyOffset) -> None:
+        """The next record returned is the first at or after `offset`, whatever was committed or fetched.
 
-    def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """All assigned partitions when none is named."""
-        self._seek_to(partitions, EARLIEST_TIMESTAMP)
-
-    def seek_to_end(self, *partitions: TopicPartition) -> None:
-        self._seek_to(partitions, LATEST_TIMESTAMP)
-
-    async def position(self, partition: TopicPartition, timeout_ms: int | None = None) -> int:
-        """The offset of the next record that poll() returns."""
+        With an OffsetAndMetadata that has a leader epoch, it is checked that the log was not truncated since (KIP-320).
+        """
+        target = arguments.position(offset)
         state = self._state(partition)
-        if (undelivered := self._undelivered().get(state.topic_partition)) is not None:
-            return undelivered
-        deadline_ms = self._deadline(timeout_ms)
+        self._reading.undelivered.give_back((state.topic_partition,))
+        state.seek(target.offset, target.leader_epoch)
         self._fetching.wake()
-        while state.position is None:
-            if state.error is not None:
-                error, state.error = state.error, None
-                raise error
-            remaining_ms = deadline_ms - self._cluster.now_ms()
-            if remaining_ms <= 0:
-                raise RequestTimedOut(f"the position of {partition} could not be found out in time")
-            await self._fetching.wait_for_news(remaining_ms)
-            self._scope.check()
-        return state.position
 
-    def high_watermark(self, partition: TopicPartition) -> int | None:
+    def seek_to_beginning(self, *partitions: AnyPartition) -> None:
+        """All assigned partitions when none is named."""
+        self._seek_to(partitions, EARLIEST)
+
+    def seek_to_end(self, *partitions: AnyPartition) -> None:
+        """All assigned partitions when none is named."""
+        self._seek_to(partitions, LATEST)
+
+    async def position(self, partition: AnyPartition, timeout_ms: int | None = None) -> int:
+        """The offset of the next record that poll() returns."""
+        deadline_ms = self._deadline(timeout_ms)
+        state = self._state(partition)
+        undelivered = self._reading.undelivered.first_offsets().get(state.topic_partition)
+        if undelivered is not None:
+            return undelivered
+        with self._guard.call():
+            self._fetching.wake()
+            while state.position is None:
+                if state.error is not None:
+                    error, state.error = state.error, None
+                    raise error
+                remaining_ms = deadline_ms - self._cluster.now_ms()
+                if remaining_ms <= 0:
+                    raise RequestTimedOut(
+                        f"the position of {state.topic_partition} could not be found out in time"
+                    )
+                await self._fetching.wait_for_news(remaining_ms)
+                self._scope.check()
+            return state.position
+
+    def high_watermark(self, partition: AnyPartition) -> int | None:
         """As of the last fetch; None before the first."""
         value = self._state(partition).high_watermark
         return None if value < 0 else value
 
-    def lag(self, partition: TopicPartition) -> int | None:
-        """Records between the position and the end, as of the last fetch; None before the first."""
+    def lag(self, partition: AnyPartition) -> int | None:
+        """Records between the position and the end (at read_committed of what is decided), as of the last fetch.
+
+        None before the first. The Java client's currentLag.
+        """
         state = self._state(partition)
         end = state.last_stable_offset if self._fetching.read_committed else state.high_watermark
-        if end < 0 or state.position is None:
+        position = self._reading.undelivered.first_offsets().get(
+            state.topic_partition, state.position
+        )
+        if end < 0 or position is None:
             return None
-        return max(0, end - state.position)
+        return max(0, end - position)
 
     async def beginning_offsets(
-        self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None
+        self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
-        found = await self._lookup(dict.fromkeys(partitions, EARLIEST_TIMESTAMP), timeout_ms)
+        wanted = arguments.topic_partitions(partitions)
+        found = await self._lookup(dict.fromkeys(wanted, EARLIEST_TIMESTAMP), timeout_ms)
         return {tp: result.offset for tp, result in found.items()}
 
     async def end_offsets(
-        self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None
+        self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
         """The offset behind the last record; at read_committed behind the last stable one."""
-        found = await self._lookup(dict.fromkeys(partitions, LATEST_TIMESTAMP), timeout_ms)
+        wanted = arguments.topic_partitions(partitions)
+        found = await self._lookup(dict.fromkeys(wanted, LATEST_TIMESTAMP), timeout_ms)
         return {tp: result.offset for tp, result in found.items()}
 
     async def offsets_for_times(
         self, timestamps_ms: Mapping[TopicPartition, int], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
         """The first record at or after each time; None when there is none."""
-        found = await self._lookup(timestamps_ms, timeout_ms)
+        found = await self._lookup(arguments.search_times(timestamps_ms), timeout_ms)
         return {tp: result if result.offset >= 0 else None for tp, result in found.items()}
 
     async def partitions_for(self, topic: str, timeout_ms: int | None = None) -> list[int]:
-        return list((await self._cluster.topic(topic, self._deadline(timeout_ms))).partitions)
+        self._check()
+        with self._guard.call():
+            return list((await self._cluster.topic(topic, self._deadline(timeout_ms))).partitions)
 
     # ---- commits
 
     async def commit(
         self,
-        offsets: Mapping[TopicPartition, int | OffsetAndMetadata] | None = None,
+        offsets: Mapping[TopicPartition, AnyOffset] | None = None,
         *,
         timeout_ms: int | None = None,
     ) -> None:
-        """Store `offsets`, or the positions of everything returned so far, with the group.
+        """Store `offsets`, or the positions of everything returned so far, with the group. The Java client's commitSync.
 
-        Works for assigned consumers too, without membership. Raises the first error of a partition.
+        Works for assigned consumers too, without membership. Retries what may go away. Raises CommitFailed when the
+        group went on without us, RebalanceInProgress when poll() must join first, and the first error of a partition.
         """
-        chosen = self._positions() if offsets is None else _offsets_with_metadata(offsets)
-        results = await commit_offsets(
-            self._cluster, self.group_metadata(), chosen, self._deadline(timeout_ms)
-        )
-        for error in results.values():
-            if error is not None:
-                raise error
+        self._check()
+        self._subscribing.group_id()
+        chosen = self._returned() if offsets is None else arguments.positions(offsets)
+        deadline_ms = self._deadline(timeout_ms)
+        with self._guard.call():
+            await self._subscribing.end_unsubscribing()
+            await self._commits.commit(chosen, deadline_ms)
+            await self._run_callbacks()
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, AnyOffset] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """As `commit`, but in the background and without a retry. A later poll(), commit() or close() runs `callback`.
+
+        Commits are sent in the order they were asked for. Without a callback a failure is logged.
+        """
+        self._check()
+        self._subscribing.group_id()
+        chosen = self._returned() if offsets is None else arguments.positions(offsets)
+        self._commits.commit_soon(chosen, callback)
 
     async def committed(
-        self, partitions: Iterable[TopicPartition], timeout_ms: int | None = None
+        self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        wanted = list(partitions)
-        found = await fetch_committed(
-            self._cluster, self._group_id(), wanted, self._deadline(timeout_ms)
-        )
+        self._check()
+        wanted = arguments.topic_partitions(partitions)
+        group_id = self._subscribing.group_id()
+        deadline_ms = self._deadline(timeout_ms)
+        with self._guard.call():
+            found = await fetch_committed(self._cluster, group_id, wanted, deadline_ms)
         results: dict[TopicPartition, OffsetAndMetadata | None] = {}
         for partition in wanted:
             result = found.get(partition)
@@ -346,24 +420,63 @@ class Consumer:
         return results
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        if self._member is not None:
-            return self._member.metadata()
-        return ConsumerGroupMetadata(self._group_id())
+        return self._subscribing.group_metadata()
 
-    async def close(self, *, commit: bool = True) -> None:
-        """Commit (with auto-commit), leave the group, stop fetching, disconnect. Idempotent."""
+    async def close(self, *, commit: bool = True, timeout_ms: int = _CLOSE_MS) -> None:
+        """Commit (with auto-commit), leave the group, stop fetching, disconnect. Idempotent.
+
+        Any task may call it: a call that is waiting ends with ClientClosed. After `timeout_ms` commit and leaving are
+        given up, and everything is let go.
+        """
         if self._scope.is_closed:
             return
-        try:
-            if commit:
-                await self._commit_before_leaving()
-            if self._member is not None:
-                await self._member.leave()
-        finally:
+        if self._closing:
+            await self._guard.until_idle()
+            return
+        self._closing = True
+        await self._guard.end_other_calls(ClientClosed("consumer is closed"))
+        with self._guard.call():
             try:
-                await self._scope.close()
+                async with asyncio.timeout(arguments.timeout(timeout_ms) / 1000):
+                    await self._leave(commit=commit)
+            except TimeoutError:
+                _LOG.warning("not left within %d ms; the group will notice", timeout_ms)
             finally:
-                await self._cluster.close()
+                try:
+                    await self._scope.close()
+                finally:
+                    await self._cluster.close()
+
+    # ---- inside poll()
+
+    async def _look_after_group(self, deadline_ms: int) -> None:
+        self._scope.check()
+        await self._run_callbacks()
+        if self._auto_commit is not None:
+            self._auto_commit.poll()
+        await self._subscribing.poll(deadline_ms)
+        self._reading.undelivered.drop_given_up()
+
+    async def _wait_for_data(self, deadline_ms: int) -> bool:
+        """False when the time is over. Raises what a partition's fetch ended with."""
+        self._fetching.records.raise_error()
+        self._guard.check_interruption()
+        self._fetching.wake()
+        remaining_ms = deadline_ms - self._cluster.now_ms()
+        if remaining_ms <= 0:
+            await asyncio.sleep(0)
+            return False
+        await self._fetching.wait_for_news(self._subscribing.turn_ms(remaining_ms))
+        return True
+
+    async def _run_callbacks(self) -> None:
+        if self._commits.has_finished:
+            with self._guard.shielded():
+                await self._commits.run_callbacks()
+
+    async def _commit_before_giving_up(self) -> None:
+        if self._auto_commit is not None:
+            await self._auto_commit.before_giving_up()
 
     # ---- inside
 
@@ -374,144 +487,65 @@ class Consumer:
     def _observe_metadata(self) -> None:
         self._fetching.observe_metadata()
 
-    async def _look_after_group(self, deadline_ms: int) -> None:
+    def _skipped(self, error: RecordDeserializationError) -> None:
+        self.skipped_count += 1
+        _LOG.warning("passed over (deserialization_error skip): %s", error)
+
+    def _check(self) -> None:
+        self._guard.check()
         self._scope.check()
-        if self._subscription.type is SubscriptionType.NONE:
-            raise IllegalState("nothing to read: call subscribe() or assign() first")
-        now_ms = self._cluster.now_ms()
-        if self._auto_commits and now_ms >= self._next_auto_commit_ms:
-            if self._next_auto_commit_ms:
-                await self._auto_commit()
-            self._next_auto_commit_ms = now_ms + self.config.auto_commit_interval_ms
-        if self._member is not None:
-            await self._member.poll(deadline_ms, self._commit_before_leaving)
 
-    async def _wait_for_data(self, deadline_ms: int) -> bool:
-        """False when the time is over. Raises what a partition's fetch ended with."""
-        self._fetching.fetcher.raise_error()
-        self._fetching.wake()
-        remaining_ms = deadline_ms - self._cluster.now_ms()
-        if remaining_ms <= 0:
-            await asyncio.sleep(0)
-            return False
-        if self._member is not None:
-            remaining_ms = min(remaining_ms, self._member.next_turn_ms())
-        await self._fetching.wait_for_news(remaining_ms)
-        return True
+    def _returned(self) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The positions behind everything that poll() and iteration have returned."""
+        undelivered = self._reading.undelivered.first_offsets()
+        positions = {}
+        for topic_partition, state in self._subscription.partitions.items():
+            offset = undelivered.get(topic_partition, state.position)
+            if offset is not None:
+                positions[topic_partition] = OffsetAndMetadata(offset, "", state.leader_epoch)
+        return positions
 
-    def _take_arrow(self, *, headers: bool) -> list[ArrowRecords]:
-        """A chunk that cannot be read stays; its error is raised once nothing stands before it."""
-        from millstream.clients.core.arrow_batches import chunk_to_arrow
+    async def _leave(self, *, commit: bool) -> None:
+        if commit:
+            await self._commit_before_giving_up()
+        await self._subscribing.leave()
+        await self._commits.settle()
+        await self._run_callbacks()
 
-        batches: list[ArrowRecords] = []
-        fetcher = self._fetching.fetcher
-        while (item := fetcher.next_chunk()) is not None:
-            state, start, chunk = item
-            try:
-                records = chunk_to_arrow(
-                    chunk, start, check_crcs=self.config.check_crcs, headers=headers
-                )
-            except KafkaError:
-                if batches:
-                    break
-                raise
-            fetcher.finish_chunk(state)
-            if records.num_rows:
-                batches.append(ArrowRecords(*state.topic_partition, records, chunk.next_offset))
-        self._fetching.wake()
-        return batches
+    def _state(self, partition: AnyPartition) -> PartitionState:
+        self._check()
+        return self._subscription.state(arguments.topic_partition(partition))
 
-    async def _make_room(self) -> None:
-        """Let the fetches, heartbeats and other tasks run, however fast the caller polls."""
-        self._fetching.wake()
-        await asyncio.sleep(0)
+    def _states(self, partitions: Iterable[AnyPartition]) -> list[PartitionState]:
+        self._check()
+        return [self._subscription.state(tp) for tp in arguments.topic_partitions(partitions)]
 
-    @property
-    def _auto_commits(self) -> bool:
-        return self.config.enable_auto_commit and self.config.group_id is not None
-
-    async def _auto_commit(self) -> None:
-        """What poll() returned before is processed. A failure is not the reader's: the next round commits more."""
-        group = self.group_metadata()
-        if self._subscription.is_subscribed and group.generation_id < 0:
-            return
-        positions = self._positions()
-        deadline_ms = self._cluster.now_ms() + self.config.request_timeout_ms
-        try:
-            results = await commit_offsets(self._cluster, group, positions, deadline_ms)
-        except RetriableError:
-            return
-        for error in results.values():
-            if error is not None and not isinstance(error, _MEMBERSHIP_ENDED):
-                raise error
-
-    async def _commit_before_leaving(self) -> None:
-        if self._auto_commits and self._subscription.partitions:
-            await self._auto_commit()
-
-    def _positions(self) -> dict[TopicPartition, OffsetAndMetadata]:
-        undelivered = self._undelivered()
-        return {
-            tp: OffsetAndMetadata(
-                undelivered.get(tp, state.position), leader_epoch=state.leader_epoch
-            )
-            for tp, state in self._subscription.partitions.items()
-            if state.position is not None
-        }
-
-    def _undelivered(self) -> dict[TopicPartition, int]:
-        """The offset of the first record of each partition that iteration has polled and not given out."""
-        first: dict[TopicPartition, int] = {}
-        for record in self._ahead:
-            first.setdefault(record.topic_partition, record.offset)
-        return first
-
-    def _give_back(self, partitions: Iterable[TopicPartition]) -> None:
-        """What iteration has polled ahead of these partitions is fetched again when it is wanted again."""
-        if not self._ahead:
-            return
-        chosen = {TopicPartition(*partition) for partition in partitions}
-        for topic_partition, offset in self._undelivered().items():
-            if topic_partition in chosen and topic_partition in self._subscription.partitions:
-                self._subscription.partitions[topic_partition].seek(offset)
-        self._ahead = deque(r for r in self._ahead if r.topic_partition not in chosen)
-
-    def _state(self, partition: TopicPartition) -> PartitionState:
-        self._scope.check()
-        return self._subscription.state(TopicPartition(*partition))
-
-    def _seek_to(self, partitions: tuple[TopicPartition, ...], timestamp: int) -> None:
-        chosen = partitions or tuple(self._subscription.partitions)
-        self._give_back(chosen)
-        for partition in chosen:
-            self._state(partition).seek_to_timestamp(timestamp)
+    def _seek_to(self, partitions: tuple[AnyPartition, ...], reset: OffsetReset) -> None:
+        states = self._states(partitions or tuple(self._subscription.partitions))
+        self._reading.undelivered.give_back(state.topic_partition for state in states)
+        for state in states:
+            state.seek_to_reset(reset)
         self._fetching.wake()
 
     async def _lookup(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: int | None
     ) -> dict[TopicPartition, OffsetAndTimestamp]:
-        self._scope.check()
-        return await lookup_offsets(
-            self._cluster,
-            timestamps,
-            read_committed=self._fetching.read_committed,
-            deadline_ms=self._deadline(timeout_ms),
-        )
+        self._check()
+        deadline_ms = self._deadline(timeout_ms)
+        with self._guard.call():
+            return await lookup_offsets(
+                self._cluster,
+                timestamps,
+                read_committed=self._fetching.read_committed,
+                deadline_ms=deadline_ms,
+            )
 
     def _deadline(self, timeout_ms: int | None) -> int:
         limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        return self._cluster.now_ms() + limit
-
-    def _group_id(self) -> str:
-        if self.config.group_id is None:
-            raise ConfigError("this needs group_id: committed offsets belong to a group")
-        return self.config.group_id
+        return self._cluster.now_ms() + arguments.timeout(limit)
 
 
-def _offsets_with_metadata(
-    offsets: Mapping[TopicPartition, int | OffsetAndMetadata],
-) -> dict[TopicPartition, OffsetAndMetadata]:
-    return {
-        tp: offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
-        for tp, offset in offsets.items()
-    }
+def _default_client_id(group_id: str | None) -> str:
+    """As the Java client names its consumers."""
+    number = next(_numbers)
+    return f"consumer-{group_id}-{number}" if group_id else f"consumer-{number}"

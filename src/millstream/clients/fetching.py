@@ -1,6 +1,7 @@
 """The background half of a consumer: finds positions and keeps fetches in flight.
 
-Owns the tasks and the waiting. What to fetch and what an answer means is decided in `core.fetcher`.
+Owns the tasks and the waiting. What to fetch and what an answer means is decided in `core.fetcher`, whom to ask for a
+position in `core.positions`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ import asyncio
 import contextlib
 
 from millstream.clients.cluster import Cluster, Lane
-from millstream.clients.committed_offsets import fetch_committed
 from millstream.clients.core.config import ConsumerConfig
-from millstream.clients.core.fetcher import RESET_TIMESTAMPS, Fetcher, FetchIntent, FetchPolicy
-from millstream.clients.core.subscription import PartitionState, SubscriptionState
-from millstream.clients.core.values import OffsetAndMetadata
-from millstream.clients.offset_lookup import list_offsets
+from millstream.clients.core.fetched_records import FetchedRecords
+from millstream.clients.core.fetcher import Fetcher, FetchIntent, FetchPolicy
+from millstream.clients.core.offset_reset import parse_offset_reset
+from millstream.clients.core.partition_state import PartitionState
+from millstream.clients.core.positions import PositionQuery, Positions
+from millstream.clients.core.subscription import SubscriptionState
+from millstream.clients.position_lookup import PositionLookup
 from millstream.clients.tasks import TaskScope
-from millstream.errors import KafkaError, OffsetOutOfRange
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.fetch import FetchResponse
 
@@ -34,20 +37,24 @@ class Fetching:
         self._subscription = subscription
         self._scope = scope
         self.read_committed = config.isolation_level == "read_committed"
-        self.fetcher = Fetcher(_policy(config), subscription)
+        policy = _policy(config)
+        self._fetcher = Fetcher(policy, subscription)
+        self._positions = Positions(subscription, policy.reset)
+        self._lookup = PositionLookup(config, cluster, self._positions)
+        self.records = FetchedRecords(subscription, check_crcs=config.check_crcs)
         self._wake = asyncio.Event()
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._position_task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
-        """Something changed: partitions, positions, room in the buffer, metadata."""
+        """Something changed: partitions, positions, room in the buffer."""
         if self._task is None or self._task.done():
             self._scope.check()
             self._task = self._scope.start(self._run(), "fetching")
         self._wake.set()
 
     def observe_metadata(self) -> None:
+        self._fetcher.handle_metadata()
         self._wake.set()
 
     def announce(self) -> None:
@@ -63,127 +70,64 @@ class Fetching:
 
     def want_position(self, state: PartitionState) -> None:
         """From the group if there is one, else as auto_offset_reset says."""
-        if self._config.group_id is not None:
-            state.committed_wanted = True
-        else:
-            self._reset(state)
+        self._positions.want(state, has_group=self._config.group_id is not None)
 
     async def _run(self) -> None:
         while True:
             self._wake.clear()
-            for intent in self.fetcher.plan(self._cluster.picture):
+            picture = self._cluster.picture
+            for query in self._positions.plan(picture):
+                self._scope.start(self._find(query), "positions")
+            for intent in self._fetcher.plan(picture, self._cluster.now_ms()):
                 self._scope.start(self._fetch(intent), f"fetch from {intent.node_id}")
-            if self.fetcher.metadata_wanted:
-                self.fetcher.metadata_wanted = False
+            if self._fetcher.metadata_wanted or self._positions.metadata_wanted:
+                self._fetcher.metadata_wanted = self._positions.metadata_wanted = False
                 self._cluster.use_topics(*{tp.topic for tp in self._subscription.partitions})
                 self._cluster.request_metadata()
-            if self._position_task is None and self._without_position():
-                self._position_task = self._scope.start(self._find_positions(), "positions")
             await self._wake.wait()
 
     async def _fetch(self, intent: FetchIntent) -> None:
+        failure: KafkaError | None
         try:
             response = await self._cluster.request(
                 intent.node_id,
                 ApiKey.FETCH,
-                self.fetcher.request(intent),
+                self._fetcher.request(intent),
                 FetchResponse,
                 lane=Lane.FETCH,
                 timeout_ms=self._config.request_timeout_ms + self._config.fetch_max_wait_ms,
                 version_max=intent.version_max,
             )
         except KafkaError as error:
-            self.fetcher.handle_failure(intent)
-            await self._pause_after(error)
+            failure = error
+            self._fetcher.handle_failure(intent, error)
         else:
-            failure = self.fetcher.handle_response(intent, response)
-            self._cluster.learn(intent.news(response))
-            if failure is not None or self.fetcher.metadata_wanted:
-                await self._pause_after(failure)
+            failure = self._fetcher.handle_response(intent, response, self._cluster.now_ms())
+            self._learn(intent, response)
         self._news.set()
+        if failure is not None:
+            await self._pause()
+        self._fetcher.finish(intent)
         self._wake.set()
 
-    async def _pause_after(self, error: KafkaError | None) -> None:
-        """Errors that will not go away are raised by poll; the others get a moment."""
-        if error is not None and not error.retriable:
-            for state in self._subscription.partitions.values():
-                state.error = state.error or error
+    def _learn(self, intent: FetchIntent, response: FetchResponse) -> None:
+        """Leaders that the answer names (KIP-951): who has moved is fetched from there without a look-up."""
+        before = self._cluster.picture
+        self._cluster.learn(intent.news(response))
+        if self._cluster.picture is not before:
+            self._fetcher.handle_metadata()
+
+    async def _find(self, query: PositionQuery) -> None:
+        await self._lookup.find(query)
+        self._news.set()
+        self._wake.set()
+        if self._positions.is_unanswered(query):
+            await self._pause()
+        self._positions.finish(query)
+        self._wake.set()
+
+    async def _pause(self) -> None:
         await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
-
-    def _without_position(self) -> list[PartitionState]:
-        return [
-            state
-            for state in self._subscription.partitions.values()
-            if state.needs_position and state.error is None
-        ]
-
-    async def _find_positions(self) -> None:
-        try:
-            if states := self._without_position():
-                await self._find_positions_of(states)
-        except KafkaError as error:
-            if not error.retriable:
-                for state in states:
-                    state.error = error
-            await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
-        finally:
-            self._position_task = None
-        self._news.set()
-        self._wake.set()
-
-    async def _find_positions_of(self, states: list[PartitionState]) -> None:
-        deadline_ms = self._cluster.now_ms() + self._config.default_api_timeout_ms
-        generations = {state.topic_partition: state.generation for state in states}
-        committed = [state for state in states if state.committed_wanted]
-        if committed:
-            assert self._config.group_id is not None, "positions are committed to a group"
-            found = await fetch_committed(
-                self._cluster,
-                self._config.group_id,
-                [state.topic_partition for state in committed],
-                deadline_ms,
-                require_stable=self.read_committed,
-            )
-            for state in committed:
-                if state.generation == generations[state.topic_partition]:
-                    self._take_committed(state, found.get(state.topic_partition))
-                    generations[state.topic_partition] = state.generation
-        resets = {
-            state.topic_partition: state.reset_timestamp
-            for state in states
-            if state.reset_timestamp is not None and state.needs_position
-        }
-        offsets = await list_offsets(
-            self._cluster, resets, read_committed=self.read_committed, deadline_ms=deadline_ms
-        )
-        for state in states:
-            result = offsets.get(state.topic_partition)
-            if result is None or state.generation != generations[state.topic_partition]:
-                continue
-            if isinstance(result, KafkaError):
-                state.error = None if result.retriable else result
-            else:
-                state.seek(result.offset, result.leader_epoch)
-
-    def _take_committed(
-        self, state: PartitionState, committed: OffsetAndMetadata | KafkaError | None
-    ) -> None:
-        if isinstance(committed, KafkaError):
-            state.error = committed
-        elif committed is not None:
-            state.seek(committed.offset, committed.leader_epoch)
-        else:
-            self._reset(state)
-
-    def _reset(self, state: PartitionState) -> None:
-        timestamp = RESET_TIMESTAMPS.get(self._config.auto_offset_reset)
-        if timestamp is not None:
-            state.seek_to_timestamp(timestamp)
-            return
-        state.committed_wanted = False
-        state.error = OffsetOutOfRange(
-            f"{state.topic_partition} has no committed offset and auto_offset_reset is none; seek to where to start"
-        )
 
 
 def _policy(config: ConsumerConfig) -> FetchPolicy:
@@ -193,7 +137,7 @@ def _policy(config: ConsumerConfig) -> FetchPolicy:
         max_bytes=config.fetch_max_bytes,
         partition_max_bytes=config.max_partition_fetch_bytes,
         read_committed=config.isolation_level == "read_committed",
-        check_crcs=config.check_crcs,
-        auto_offset_reset=config.auto_offset_reset,
+        reset=parse_offset_reset(config.auto_offset_reset),
         rack=config.client_rack,
+        read_replica_ms=config.metadata_max_age_ms,
     )

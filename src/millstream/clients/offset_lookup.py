@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 
 from millstream.clients.cluster import Cluster
-from millstream.clients.core.subscription import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from millstream.clients.core.values import OffsetAndTimestamp
 from millstream.errors import KafkaError, LeaderNotAvailable, error_for
 from millstream.model import TopicPartition
@@ -17,8 +16,6 @@ from millstream.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-
-__all__ = ["EARLIEST_TIMESTAMP", "LATEST_TIMESTAMP", "list_offsets", "lookup_offsets"]
 
 
 async def list_offsets(
@@ -73,6 +70,19 @@ async def lookup_offsets(
     return results
 
 
+async def ask_leader(
+    cluster: Cluster,
+    node_id: int,
+    timestamps: Mapping[TopicPartition, int],
+    *,
+    read_committed: bool,
+) -> dict[TopicPartition, OffsetAndTimestamp | KafkaError]:
+    """Once, of partitions that the broker leads. Raises what the whole request fails with."""
+    request = _request(timestamps, read_committed=read_committed)
+    response = await cluster.request(node_id, ApiKey.LIST_OFFSETS, request, ListOffsetsResponse)
+    return _answers(timestamps, response)
+
+
 async def _ask_leaders(
     cluster: Cluster,
     timestamps: Mapping[TopicPartition, int],
@@ -98,15 +108,12 @@ async def _ask_leaders(
             by_leader.setdefault(leader, {})[topic_partition] = timestamp
 
     async def ask(node_id: int, wanted: dict[TopicPartition, int]) -> None:
-        request = _request(wanted, read_committed=read_committed)
         try:
-            response = await cluster.request(
-                node_id, ApiKey.LIST_OFFSETS, request, ListOffsetsResponse
+            results.update(
+                await ask_leader(cluster, node_id, wanted, read_committed=read_committed)
             )
         except KafkaError as error:
             results.update(dict.fromkeys(wanted, error))
-        else:
-            results.update(_answers(wanted, response))
 
     await asyncio.gather(*(ask(node_id, wanted) for node_id, wanted in by_leader.items()))
     return results

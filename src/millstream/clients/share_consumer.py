@@ -18,6 +18,7 @@ from millstream.clients.core.config.share import (
     ShareConsumerConfig,
     ShareConsumerSettings,
 )
+from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.settings import parse_settings
 from millstream.clients.core.share_in_hand import InHand, RecordPlace
@@ -27,7 +28,6 @@ from millstream.clients.core.share_values import (
     NodeAcknowledgements,
     TopicIdPartition,
 )
-from millstream.clients.core.subscription import IllegalState
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.share_fetching import ShareFetching
 from millstream.clients.share_member import ShareMember

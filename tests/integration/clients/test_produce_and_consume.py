@@ -19,7 +19,7 @@ from millstream.clients import (
     RangeReader,
     TopicPartition,
 )
-from millstream.clients.core.subscription import IllegalState
+from millstream.clients.core.misuse import IllegalState
 from millstream.clients.tasks import ClientClosed
 from millstream.errors import (
     BrokerNotAvailable,

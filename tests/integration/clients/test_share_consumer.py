@@ -22,7 +22,7 @@ from millstream.clients import (
     blocking,
 )
 from millstream.clients.core.config.share import ShareConsumerSettings
-from millstream.clients.core.subscription import IllegalState
+from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.tasks import ClientClosed
 from millstream.errors import InvalidRecordState, KafkaError

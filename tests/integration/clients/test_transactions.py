@@ -20,7 +20,7 @@ from millstream.clients import (
     blocking,
 )
 from millstream.clients.core.api_versions import ApiVersionTable
-from millstream.clients.core.subscription import IllegalState
+from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.transaction_errors import TransactionAborted, TransactionFailed
 from millstream.errors import MessageTooLarge, ProducerFenced
 from millstream.protocol.generated.api_versions import ApiVersionsResponse

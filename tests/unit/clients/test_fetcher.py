@@ -14,9 +14,17 @@ from millstream.clients.core.cluster_metadata import (
     PartitionMetadata,
     TopicMetadata,
 )
+from millstream.clients.core.fetched_records import FetchedRecords
 from millstream.clients.core.fetcher import Fetcher, FetchIntent, FetchPolicy
-from millstream.clients.core.subscription import PartitionState, SubscriptionState
-from millstream.errors import CorruptMessage, OffsetOutOfRange, TopicAuthorizationFailed
+from millstream.clients.core.offset_reset import EARLIEST, parse_offset_reset
+from millstream.clients.core.partition_state import PartitionState
+from millstream.clients.core.subscription import SubscriptionState
+from millstream.errors import (
+    CorruptMessage,
+    NetworkException,
+    OffsetOutOfRange,
+    TopicAuthorizationFailed,
+)
 from millstream.model import TopicPartition, Uuid
 from millstream.protocol.generated.fetch import (
     AbortedTransaction,
@@ -64,14 +72,16 @@ class World:
         reset: str = "latest",
         partition_bytes: int = 1000,
     ) -> None:
+        self.now_ms = 0
         self.subscription = SubscriptionState()
         self.subscription.assign(TopicPartition("t", p) for p in range(len(leaders)))
         for state in self.subscription.partitions.values():
             state.seek(0)
         self.fetcher = Fetcher(
-            FetchPolicy(1, 500, 10_000, partition_bytes, read_committed, True, reset),
+            FetchPolicy(1, 500, 10_000, partition_bytes, read_committed, parse_offset_reset(reset)),
             self.subscription,
         )
+        self.records = FetchedRecords(self.subscription, check_crcs=True)
         self.lead(*leaders)
 
     def lead(self, *leaders: int) -> None:
@@ -80,12 +90,13 @@ class World:
             nodes={node: BrokerNode(node, Address("h", node)) for node in (1, 2)},
             topics={"t": TopicMetadata("t", TOPIC_ID, partitions=partitions)},
         )
+        self.fetcher.handle_metadata()
 
     def state(self, partition: int = 0) -> PartitionState:
         return self.subscription.partitions[TopicPartition("t", partition)]
 
     def plan(self) -> list[FetchIntent]:
-        return self.fetcher.plan(self.cluster)
+        return self.fetcher.plan(self.cluster, self.now_ms)
 
     def answer(
         self,
@@ -96,6 +107,7 @@ class World:
         aborted: list[tuple[int, int]] | None = None,
         session_id: int = 0,
     ) -> None:
+        """About one partition; there is no news of the others that were asked for."""
         data = PartitionData(
             partition_index=partition,
             error_code=code,
@@ -103,13 +115,22 @@ class World:
             records=memoryview(b"".join(records)),
             aborted_transactions=[AbortedTransaction(p, first) for p, first in aborted or ()],
         )
-        topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data])
-        self.fetcher.handle_response(
-            intent, FetchResponse(session_id=session_id, responses=[topic])
-        )
+        others = [
+            PartitionData(partition_index=tp.partition)
+            for tp in intent.generations
+            if tp.partition != partition
+        ]
+        topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data, *others])
+        response = FetchResponse(session_id=session_id, responses=[topic])
+        self.fetcher.handle_response(intent, response, self.now_ms)
+        self.fetcher.finish(intent)
+
+    def lose(self, intent: FetchIntent) -> None:
+        self.fetcher.handle_failure(intent, NetworkException())
+        self.fetcher.finish(intent)
 
     def values(self, count: int = 100) -> list[bytes | None]:
-        return [record.value for record in self.fetcher.take_records(count)]
+        return [record.value for record in self.records.take(count)]
 
 
 def asked(intent: FetchIntent) -> dict[int, int]:
@@ -229,18 +250,19 @@ def test_partitions_take_turns() -> None:
 def test_an_offset_out_of_range_is_reset_by_policy_or_raised_once() -> None:
     world = World(reset="earliest")
     world.answer(world.plan()[0], code=1)
-    assert (world.state().position, world.state().reset_timestamp) == (None, -2)
+    assert (world.state().position, world.state().reset) == (None, EARLIEST)
     strict = World(reset="none")
     strict.answer(strict.plan()[0], code=1)
     with pytest.raises(OffsetOutOfRange, match="t-0: offset 0 is not in the log"):
-        strict.fetcher.raise_error()
-    strict.fetcher.raise_error()
+        strict.records.raise_error()
+    strict.records.raise_error()
 
 
 def test_a_moved_leader_asks_for_metadata_and_keeps_the_position() -> None:
     world = World()
     world.answer(world.plan()[0], code=6)
     assert world.fetcher.metadata_wanted
+    assert world.plan() == []
     world.lead(2)
     (intent,) = world.plan()
     assert (intent.node_id, asked(intent)) == (2, {0: 0})
@@ -250,7 +272,7 @@ def test_other_errors_are_raised_by_poll() -> None:
     world = World()
     world.answer(world.plan()[0], code=29)
     with pytest.raises(TopicAuthorizationFailed, match="t-0"):
-        world.fetcher.raise_error()
+        world.records.raise_error()
 
 
 def test_a_broken_batch_is_raised_after_what_stands_before_it_and_can_be_passed_over() -> None:
@@ -276,10 +298,11 @@ def test_sessions_name_changes_only_and_start_over_when_the_broker_forgets_them(
     world.answer(first, batch(0, b"a"), session_id=33)
     (second,) = world.plan()
     assert (second.plan.session_id, second.plan.session_epoch, asked(second)) == (33, 1, {0: 1})
-    world.fetcher.handle_response(second, FetchResponse(error_code=70))
+    world.fetcher.handle_response(second, FetchResponse(error_code=70), 0)
+    world.fetcher.finish(second)
     (third,) = world.plan()
-    assert (third.plan.session_id, third.plan.session_epoch, asked(third)) == (0, 0, {0: 1, 1: 0})
-    world.fetcher.handle_failure(third)
+    assert (third.plan.session_id, third.plan.session_epoch, asked(third)) == (0, 0, {1: 0, 0: 1})
+    world.lose(third)
     assert world.plan()[0].plan.session_epoch == 0
 
 
@@ -287,7 +310,7 @@ def test_a_lost_session_answer_closes_the_old_session() -> None:
     world = World()
     world.answer(world.plan()[0], session_id=33)
     (intent,) = world.plan()
-    world.fetcher.handle_failure(intent)
+    world.lose(intent)
     (again,) = world.plan()
     assert (again.plan.session_id, again.plan.session_epoch, asked(again)) == (33, 0, {0: 0})
 

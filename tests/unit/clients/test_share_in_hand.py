@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.share_fetched import Failure, ShareFetched, Taken
 from millstream.clients.core.share_in_hand import InHand
 from millstream.clients.core.share_values import (
@@ -13,7 +14,6 @@ from millstream.clients.core.share_values import (
     NodeAcknowledgements,
     TopicIdPartition,
 )
-from millstream.clients.core.subscription import IllegalState
 from millstream.clients.core.values import ConsumerRecord
 from millstream.errors import CorruptMessage, InvalidRecordState
 from millstream.model import TopicPartition, Uuid

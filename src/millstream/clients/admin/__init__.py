@@ -111,7 +111,7 @@ from millstream.clients.admin.transactions import (
     TransactionListing,
     TransactionState,
 )
-from millstream.clients.core.subscription import (
+from millstream.clients.core.offset_reset import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from millstream.errors import FetchSessionIdNotFound
 from millstream.model import TopicPartition, Uuid
 
 _EPOCH_MAX = 2**31 - 1
@@ -50,6 +52,17 @@ class FetchSession:
         self._known = dict(wanted)
         return SessionPlan(self._session_id, self._epoch, changed, forget)
 
+    def mismatch(self, answered: AbstractSet[TopicPartition]) -> str | None:
+        """What is wrong with an answer about these partitions.
+
+        A full request is answered for each of its partitions; later ones name only partitions with news.
+        """
+        if extra := answered - self._known.keys():
+            return f"partitions that were not asked for: {_listed(extra)}"
+        if self._epoch == _NEW_SESSION_EPOCH and (missing := self._known.keys() - answered):
+            return f"nothing about {_listed(missing)}"
+        return None
+
     def handle_answer(self, session_id: int) -> None:
         """Session id 0: the broker keeps no session for us, so the next request is full again."""
         if session_id == 0:
@@ -59,11 +72,16 @@ class FetchSession:
         self._session_id = session_id
         self._epoch = self._epoch + 1 if self._epoch < _EPOCH_MAX else 1
 
-    def handle_error(self) -> None:
-        """The broker does not know the session, or disagrees where it stands."""
-        self._session_id = 0
+    def handle_error(self, code: int) -> None:
+        """The broker does not know the session, or disagrees where it stands; then it is asked to close it."""
+        if code == FetchSessionIdNotFound.code:
+            self._session_id = 0
         self._epoch = _NEW_SESSION_EPOCH
 
     def handle_lost_answer(self) -> None:
         """Nobody knows whether the broker saw the request: close that session and start another."""
         self._epoch = _NEW_SESSION_EPOCH
+
+
+def _listed(partitions: AbstractSet[TopicPartition]) -> str:
+    return ", ".join(str(topic_partition) for topic_partition in sorted(partitions))

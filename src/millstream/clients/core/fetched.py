@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
+from millstream.clients.core.consumer_errors import CorruptBatch
 from millstream.clients.core.values import ConsumerRecord, TimestampType
 from millstream.errors import CorruptMessage, KafkaError, error_for
-from millstream.model import TopicPartition
+from millstream.model import NO_LEADER_EPOCH, TopicPartition
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
 from millstream.records.record import read_headers, records_section
 from millstream.records.transactions import AbortedTransactionFilter
@@ -28,13 +29,37 @@ else:
 
 @dataclass(slots=True, eq=False)
 class FetchedChunk:
-    """The batches of one answer. `next_offset` is where the fetch after it starts; `at` is how far it was read."""
+    """Whole batches of one answer. `next_offset` is where the fetch after it starts."""
 
     records: memoryview
     next_offset: int
     aborted: list[tuple[int, int]] = field(default_factory=list)
     """(first offset, producer id), in order of offset; empty at read_uncommitted."""
+    leader_epoch: int = NO_LEADER_EPOCH
+    """Of the last batch."""
     batches: Iterator[tuple[BatchHeader, memoryview]] | None = None
+    """Those that are not read yet, once reading has begun."""
+
+    @classmethod
+    def fetched(
+        cls, records: memoryview, fetch_offset: int, aborted: list[tuple[int, int]]
+    ) -> FetchedChunk:
+        """The whole batches in front: what a fetch at `fetch_offset` brought may end in a part of one.
+
+        Raises the error of the first batch, and CorruptMessage when there is none that leads beyond `fetch_offset`.
+        """
+        next_offset, leader_epoch, size = fetch_offset, int(NO_LEADER_EPOCH), 0
+        try:
+            for header, view in iterate_batches(records):
+                next_offset = max(next_offset, header.next_offset)
+                leader_epoch = header.partition_leader_epoch
+                size += len(view)
+        except KafkaError:
+            if not size:
+                raise  # otherwise the next fetch starts with it
+        if next_offset == fetch_offset:
+            raise CorruptMessage("the broker's answer does not lead beyond the offset asked for")
+        return cls(records[:size], next_offset, aborted, leader_epoch)
 
 
 def next_offset_of(records: memoryview, fetch_offset: int) -> int:
@@ -48,7 +73,7 @@ def next_offset_of(records: memoryview, fetch_offset: int) -> int:
 def visible_batches(
     chunk: FetchedChunk, topic_partition: TopicPartition, *, check_crcs: bool
 ) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """Batches with records for the reader. Raises CorruptMessage naming the offset to seek past."""
+    """Batches with records for the reader. Raises CorruptBatch naming the offset to seek past."""
     accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
     for header, view in iterate_batches(chunk.records):
         if check_crcs:
@@ -109,14 +134,45 @@ class DecodedBatch:
         ]
 
 
+def decode_batch(
+    topic_partition: TopicPartition, header: BatchHeader, view: memoryview, from_offset: int
+) -> DecodedBatch:
+    """Raises CorruptBatch."""
+    try:
+        return DecodedBatch(topic_partition, header, view, from_offset)
+    except KafkaError as error:
+        raise _broken(topic_partition, header, error) from error
+
+
+def readable_front(
+    chunk: FetchedChunk, topic_partition: TopicPartition, *, check_crcs: bool
+) -> tuple[FetchedChunk, CorruptBatch | None]:
+    """The batches before the first that cannot be read, and what is wrong with that one."""
+    size, leader_epoch = 0, int(NO_LEADER_EPOCH)
+    for header, view in iterate_batches(chunk.records):
+        try:
+            if check_crcs:
+                _check(header, view, topic_partition)
+            decode_batch(topic_partition, header, view, header.base_offset)
+        except CorruptBatch as broken:
+            front = chunk.records[:size]
+            return FetchedChunk(front, header.base_offset, chunk.aborted, leader_epoch), broken
+        size += len(view)
+        leader_epoch = header.partition_leader_epoch
+    return chunk, None
+
+
 def _check(header: BatchHeader, view: memoryview, topic_partition: TopicPartition) -> None:
     try:
         validate_batch(header, view)
     except KafkaError as error:
-        raise CorruptMessage(
-            f"{topic_partition}: the batch at offset {header.base_offset} is broken ({error}); "
-            f"seek to {header.next_offset} to go on behind it"
-        ) from error
+        raise _broken(topic_partition, header, error) from error
+
+
+def _broken(
+    topic_partition: TopicPartition, header: BatchHeader, error: KafkaError
+) -> CorruptBatch:
+    return CorruptBatch(topic_partition, header.base_offset, header.next_offset, str(error))
 
 
 def partition_error(code: int, topic_partition: TopicPartition) -> KafkaError:

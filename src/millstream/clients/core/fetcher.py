@@ -2,30 +2,40 @@
 
 One fetch per broker is in flight. A partition is asked for while less than a fetch's worth of it lies unread, so the
 next chunk travels while the last one is being read, and a slow reader of one partition does not hold up the others.
+Brokers that are not, or no longer, the right ones are asked again when newer metadata came in; until then the other
+partitions go on. Reading what was fetched is `fetched_records`'.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from millstream.clients.core.cluster_metadata import ClusterMetadata
+from millstream.clients.core.consumer_errors import CorruptBatch
 from millstream.clients.core.fetch_session import FetchPosition, FetchSession, SessionPlan
-from millstream.clients.core.fetched import (
-    DecodedBatch,
-    FetchedChunk,
-    next_offset_of,
-    partition_error,
-    visible_batches,
-)
+from millstream.clients.core.fetched import FetchedChunk, partition_error
 from millstream.clients.core.leader_news import LeaderNews
-from millstream.clients.core.subscription import (
-    EARLIEST_TIMESTAMP,
-    LATEST_TIMESTAMP,
-    PartitionState,
-    SubscriptionState,
+from millstream.clients.core.offset_reset import OffsetReset
+from millstream.clients.core.partition_state import PartitionState, ReadReplica
+from millstream.clients.core.subscription import SubscriptionState
+from millstream.errors import (
+    CorruptMessage,
+    FencedLeaderEpoch,
+    InconsistentTopicId,
+    KafkaError,
+    KafkaStorageError,
+    LeaderNotAvailable,
+    NotLeaderOrFollower,
+    OffsetNotAvailable,
+    OffsetOutOfRange,
+    ReplicaNotAvailable,
+    UnknownLeaderEpoch,
+    UnknownServerError,
+    UnknownTopicId,
+    UnknownTopicOrPartition,
+    error_for,
 )
-from millstream.clients.core.values import ConsumerRecord
-from millstream.errors import KafkaError, OffsetOutOfRange, error_for
 from millstream.model import ZERO_UUID, TopicPartition, Uuid
 from millstream.protocol.generated.fetch import (
     FetchPartition,
@@ -36,10 +46,31 @@ from millstream.protocol.generated.fetch import (
     PartitionData,
 )
 
-_STALE_LEADER = (3, 5, 6, 9, 56, 74, 75, 78, 100, 103)
-"""Codes that a refresh of metadata cures."""
+_LOG = logging.getLogger(__name__)
+
+_NOT_THE_REPLICA = frozenset(
+    error.code
+    for error in (
+        NotLeaderOrFollower,
+        ReplicaNotAvailable,
+        FencedLeaderEpoch,
+        KafkaStorageError,
+        OffsetNotAvailable,
+    )
+)
+"""Another broker, or this one later, will answer; a follower is not asked again."""
+_CURED_BY_METADATA = _NOT_THE_REPLICA | {
+    error.code
+    for error in (
+        UnknownTopicOrPartition,
+        UnknownTopicId,
+        InconsistentTopicId,
+        LeaderNotAvailable,
+        UnknownLeaderEpoch,
+        UnknownServerError,
+    )
+}
 _FIRST_VERSION_WITH_TOPIC_IDS = 13
-RESET_TIMESTAMPS = {"earliest": EARLIEST_TIMESTAMP, "latest": LATEST_TIMESTAMP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +80,10 @@ class FetchPolicy:
     max_bytes: int
     partition_max_bytes: int
     read_committed: bool
-    check_crcs: bool
-    auto_offset_reset: str
+    reset: OffsetReset | None
     rack: str = ""
+    read_replica_ms: int = 300_000
+    """How long a follower is preferred before the leader is asked again: metadata_max_age_ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +98,23 @@ class FetchIntent:
         """Version 13 names topics by id only."""
         return _FIRST_VERSION_WITH_TOPIC_IDS - 1 if ZERO_UUID in self.topic_names else 2**15
 
-    def news(self, response: FetchResponse) -> LeaderNews:
-        answers = (
+    def answers(self, response: FetchResponse) -> list[tuple[TopicPartition, PartitionData]]:
+        """Topics that we did not ask for by id have the name ""."""
+        return [
             (
                 TopicPartition(
                     topic.topic or self.topic_names.get(topic.topic_id, ""),
                     partition.partition_index,
                 ),
-                partition.current_leader,
+                partition,
             )
             for topic in response.responses
             for partition in topic.partitions
-        )
-        return LeaderNews.collect(answers, response.node_endpoints)
+        ]
+
+    def news(self, response: FetchResponse) -> LeaderNews:
+        leaders = [(tp, answer.current_leader) for tp, answer in self.answers(response)]
+        return LeaderNews.collect(leaders, response.node_endpoints)
 
 
 class Fetcher:
@@ -87,30 +123,23 @@ class Fetcher:
         self._subscription = subscription
         self._sessions: dict[int, FetchSession] = {}
         self._busy: set[int] = set()
-        self._turns = 0
         self.metadata_wanted = False
 
-    def plan(self, cluster: ClusterMetadata) -> list[FetchIntent]:
-        """A request for each broker that has something for us and no fetch of ours in flight."""
+    def plan(self, cluster: ClusterMetadata, now_ms: int) -> list[FetchIntent]:
+        """A request for each broker that has something for us and no fetch of ours in flight.
+
+        `finish` each, after `handle_response` or `handle_failure`, as soon as its broker may be asked again.
+        """
         wanted: dict[int, dict[TopicPartition, FetchPosition]] = {}
-        total = sum(state.buffered_bytes for state in self._subscription.partitions.values())
-        for topic_partition, state in self._subscription.partitions.items():
-            if state.fetch_offset is None or state.paused or state.error is not None:
-                continue
-            leader = cluster.leader(topic_partition)
-            if leader is None:
-                self.metadata_wanted = True
-                continue
-            if leader in self._busy or not self._has_room(state, total):
-                continue
-            partition = cluster.partition(topic_partition)
-            assert partition is not None, "a leader is known of known partitions only"
-            wanted.setdefault(leader, {})[topic_partition] = FetchPosition(
-                cluster.topics[topic_partition.topic].topic_id,
-                state.fetch_offset,
-                partition.leader_epoch,
-                self._policy.partition_max_bytes,
-            )
+        states = self._subscription.partitions.values()
+        total_bytes = sum(state.buffered_bytes for state in states)
+        for state in sorted(states, key=lambda state: state.last_turn):
+            self._notice_new_topic(state, cluster)
+            if self._is_fetchable(state, cluster, total_bytes):
+                node_id = self._source(state, cluster, now_ms)
+                if node_id not in self._busy:
+                    position = self._fetch_position(state, cluster)
+                    wanted.setdefault(node_id, {})[state.topic_partition] = position
         return [self._intent(node_id, positions) for node_id, positions in wanted.items()]
 
     def request(self, intent: FetchIntent) -> FetchRequest:
@@ -141,76 +170,97 @@ class Fetcher:
             rack_id=self._policy.rack,
         )
 
-    def handle_response(self, intent: FetchIntent, response: FetchResponse) -> KafkaError | None:
+    def handle_response(
+        self, intent: FetchIntent, response: FetchResponse, now_ms: int
+    ) -> KafkaError | None:
         """Returns an error of the whole answer, for the caller to wait a moment."""
-        self._busy.discard(intent.node_id)
         session = self._sessions[intent.node_id]
         if response.error_code:
-            session.handle_error()
-            self.metadata_wanted = True
-            return error_for(response.error_code)
+            session.handle_error(response.error_code)
+            error = error_for(response.error_code)
+            self._fail(intent, error)
+            return error
+        answers = intent.answers(response)
+        wrong = session.mismatch({topic_partition for topic_partition, _ in answers})
+        if wrong is not None:
+            _LOG.warning("node %d answered a fetch with %s; ignored", intent.node_id, wrong)
+            session.handle_lost_answer()
+            return UnknownServerError(f"node {intent.node_id} answered a fetch with {wrong}")
         session.handle_answer(response.session_id)
-        for topic in response.responses:
-            name = topic.topic or intent.topic_names.get(topic.topic_id, "")
-            for partition in topic.partitions:
-                topic_partition = TopicPartition(name, partition.partition_index)
-                state = self._subscription.partitions.get(topic_partition)
-                if state is not None and state.generation == intent.generations.get(
-                    topic_partition
-                ):
-                    self._handle_partition(state, partition)
+        for topic_partition, answer in answers:
+            state = self._asked(intent, topic_partition)
+            if state is not None:
+                self._handle_partition(state, answer, intent.node_id, now_ms)
         return None
 
-    def handle_failure(self, intent: FetchIntent) -> None:
-        """The answer did not come."""
-        self._busy.discard(intent.node_id)
+    def handle_failure(self, intent: FetchIntent, error: KafkaError) -> None:
+        """The answer did not come. An error that will not go away is raised by poll()."""
         self._sessions[intent.node_id].handle_lost_answer()
-        self.metadata_wanted = True
+        self._fail(intent, error)
 
-    def take_records(self, count_max: int) -> list[ConsumerRecord]:
-        """Up to `count_max` records, advancing positions.
+    def finish(self, intent: FetchIntent) -> None:
+        """The broker may be asked again."""
+        self._busy.discard(intent.node_id)
 
-        Raises CorruptMessage and the like for a batch that cannot be read, when nothing stands before it.
-        """
-        taken: list[ConsumerRecord] = []
-        for state in self._readable_in_turn():
-            try:
-                self._take_from(state, taken, count_max)
-            except KafkaError:
-                state.decoded, state.decoded_index = None, 0
-                state.chunks[
-                    0
-                ].batches = None  # met again by the next call, unless the caller seeks
-                if not taken:
-                    raise
-                break
-            if len(taken) >= count_max:
-                break
-        return taken
-
-    def next_chunk(self) -> tuple[PartitionState, int, FetchedChunk] | None:
-        """The next chunk whole, with the offset to start at in it. It stays until `finish_chunk`."""
-        for state in self._readable_in_turn():
-            if state.chunks:
-                assert state.position is not None, "what was fetched has a position"
-                return state, state.position, state.chunks[0]
-        return None
-
-    def finish_chunk(self, state: PartitionState) -> None:
-        """The chunk was read to its end: advance the position behind it."""
-        self._drop_chunk(state)
-
-    def raise_error(self) -> None:
-        """Raise the error of a partition, once."""
+    def handle_metadata(self) -> None:
+        """There is a newer picture of the cluster, or none could be had: brokers may be asked again."""
         for state in self._subscription.partitions.values():
-            if state.error is not None and not state.has_fetched:
-                error, state.error = state.error, None
-                raise error
+            state.awaits_metadata = False
 
-    def _has_room(self, state: PartitionState, total_bytes: int) -> bool:
+    # ---- asking
+
+    def _notice_new_topic(self, state: PartitionState, cluster: ClusterMetadata) -> None:
+        """Positions in a topic that was deleted mean nothing in the one that has its name now."""
+        topic = cluster.topics.get(state.topic_partition.topic)
+        if topic is None or topic.topic_id in (ZERO_UUID, state.topic_id):
+            return
+        if state.topic_id != ZERO_UUID and state.position is not None:
+            if state.has_fetched:
+                return  # what was fetched before is returned first
+            _LOG.warning("topic %s was deleted and created again", topic.name)
+            self._reset(state, f"{topic.name} was deleted and created again")
+        state.topic_id = topic.topic_id
+
+    def _is_fetchable(
+        self, state: PartitionState, cluster: ClusterMetadata, total_bytes: int
+    ) -> bool:
+        if state.fetch_offset is None or state.paused or state.error is not None:
+            return False
+        partition = cluster.partition(state.topic_partition)
+        if partition is None or partition.leader not in cluster.nodes:
+            self.metadata_wanted = True
+            return False
         return (
-            state.buffered_bytes < self._policy.partition_max_bytes
+            not state.awaits_metadata
+            and not state.needs_validation(partition.leader_epoch)
+            and state.buffered_bytes < self._policy.partition_max_bytes
             and total_bytes < self._policy.max_bytes
+        )
+
+    def _source(self, state: PartitionState, cluster: ClusterMetadata, now_ms: int) -> int:
+        """The follower that we were told to prefer, as long as it is there; else the leader."""
+        partition = cluster.partition(state.topic_partition)
+        assert partition is not None, "only partitions with a leader are fetched"
+        replica = state.read_replica
+        if replica is not None:
+            usable = replica.node_id in cluster.nodes
+            if usable and replica.node_id not in partition.offline_replicas:
+                if now_ms < replica.until_ms:
+                    return replica.node_id
+            else:
+                self.metadata_wanted = True
+            state.read_replica = None
+        return partition.leader
+
+    def _fetch_position(self, state: PartitionState, cluster: ClusterMetadata) -> FetchPosition:
+        partition = cluster.partition(state.topic_partition)
+        assert partition is not None, "only partitions with a leader are fetched"
+        assert state.fetch_offset is not None, "only partitions with a position are fetched"
+        return FetchPosition(
+            cluster.topics[state.topic_partition.topic].topic_id,
+            state.fetch_offset,
+            partition.leader_epoch,
+            self._policy.partition_max_bytes,
         )
 
     def _intent(self, node_id: int, positions: dict[TopicPartition, FetchPosition]) -> FetchIntent:
@@ -224,100 +274,84 @@ class Fetcher:
             {position.topic_id: tp.topic for tp, position in positions.items()},
         )
 
-    def _handle_partition(self, state: PartitionState, answer: PartitionData) -> None:
-        code = answer.error_code
-        if code == OffsetOutOfRange.code:
-            self._offset_out_of_range(state)
+    # ---- answers
+
+    def _fail(self, intent: FetchIntent, error: KafkaError) -> None:
+        self.metadata_wanted = True
+        for topic_partition in intent.generations:
+            state = self._asked(intent, topic_partition)
+            if state is not None:
+                state.read_replica = None
+                state.error = state.error if error.retriable else error
+
+    def _asked(self, intent: FetchIntent, topic_partition: TopicPartition) -> PartitionState | None:
+        """The partition, unless it was given up or sought since."""
+        state = self._subscription.partitions.get(topic_partition)
+        if state is None or state.generation != intent.generations.get(topic_partition):
+            return None
+        return state
+
+    def _handle_partition(
+        self, state: PartitionState, answer: PartitionData, node_id: int, now_ms: int
+    ) -> None:
+        if answer.error_code:
+            self._handle_error(state, answer.error_code, node_id)
             return
-        if code in _STALE_LEADER:
-            self.metadata_wanted = True
-            return
-        if code:
-            state.error = partition_error(code, state.topic_partition)
-            return
+        if answer.preferred_read_replica >= 0:
+            state.read_replica = ReadReplica(
+                answer.preferred_read_replica, now_ms + self._policy.read_replica_ms
+            )
         state.high_watermark = answer.high_watermark
         state.last_stable_offset = answer.last_stable_offset
         state.log_start_offset = answer.log_start_offset
-        records = answer.records
-        if not records or state.fetch_offset is None:
+        if not answer.records or state.fetch_offset is None:
             return
-        assert isinstance(records, memoryview), "records of a decoded answer are views of its frame"
-        next_offset = next_offset_of(records, state.fetch_offset)
-        if next_offset == state.fetch_offset:
-            return
-        aborted = [] if not self._policy.read_committed else answer.aborted_transactions or []
-        chunk = FetchedChunk(
-            records, next_offset, [(entry.first_offset, entry.producer_id) for entry in aborted]
-        )
-        state.chunks.append(chunk)
-        state.buffered_bytes += len(records)
-        state.fetch_offset = next_offset
+        self._take_records(state, answer)
 
-    def _offset_out_of_range(self, state: PartitionState) -> None:
-        if state.has_fetched:
-            return  # what was fetched before is returned first; the next fetch says it again
-        timestamp = RESET_TIMESTAMPS.get(self._policy.auto_offset_reset)
-        if timestamp is None:
+    def _take_records(self, state: PartitionState, answer: PartitionData) -> None:
+        records, fetch_offset = answer.records, state.fetch_offset
+        assert isinstance(records, memoryview), "records of a decoded answer are views of its frame"
+        assert fetch_offset is not None, "an answer is to a fetch at an offset"
+        aborted = answer.aborted_transactions if self._policy.read_committed else None
+        pairs = [(entry.first_offset, entry.producer_id) for entry in aborted or ()]
+        try:
+            chunk = FetchedChunk.fetched(records, fetch_offset, pairs)
+        except KafkaError as error:
+            state.error = CorruptBatch(
+                state.topic_partition, fetch_offset, fetch_offset + 1, str(error)
+            )
+            return
+        state.chunks.append(chunk)
+        state.buffered_bytes += len(chunk.records)
+        state.fetch_offset, state.fetch_epoch = chunk.next_offset, chunk.leader_epoch
+
+    def _handle_error(self, state: PartitionState, code: int, node_id: int) -> None:
+        was_follower = state.read_replica is not None and state.read_replica.node_id == node_id
+        if code == OffsetOutOfRange.code:
+            if was_follower:
+                state.read_replica = None  # it lags, or lost its log's start: the leader knows
+            elif (
+                not state.has_fetched
+            ):  # else what was fetched is returned first, and it is said again
+                self._reset(state, f"offset {state.fetch_offset} is not in the log")
+        elif code in _CURED_BY_METADATA:
+            if code in _NOT_THE_REPLICA:
+                state.read_replica = None
+            state.awaits_metadata = self.metadata_wanted = True
+        elif code == CorruptMessage.code:
+            offset = state.fetch_offset or 0
+            state.error = CorruptBatch(
+                state.topic_partition, offset, offset + 1, "the broker cannot read it"
+            )
+        else:
+            state.error = partition_error(code, state.topic_partition)
+
+    def _reset(self, state: PartitionState, why: str) -> None:
+        if self._policy.reset is None:
             state.error = OffsetOutOfRange(
-                f"{state.topic_partition}: offset {state.fetch_offset} is not in the log and auto_offset_reset is none;"
+                f"{state.topic_partition}: {why} and auto_offset_reset is none;"
                 " seek to an offset that is"
             )
         else:
-            state.seek_to_timestamp(timestamp)
-
-    def _readable_in_turn(self) -> list[PartitionState]:
-        """Partitions with something to return; those whose last chunk was used up most recently come last."""
-        states = [
-            state
-            for state in self._subscription.partitions.values()
-            if not state.paused and state.has_fetched
-        ]
-        if len(states) > 1:
-            states.sort(key=lambda state: state.last_turn)
-        return states
-
-    def _take_from(
-        self, state: PartitionState, taken: list[ConsumerRecord], count_max: int
-    ) -> None:
-        while len(taken) < count_max and self._decode_more(state):
-            decoded = state.decoded
-            assert decoded is not None, "records are at hand"
-            start = state.decoded_index
-            stop = min(decoded.count, start + count_max - len(taken))
-            taken += decoded.records(start, stop)
-            state.decoded_index = stop
-            if stop < decoded.count:
-                state.position = decoded.offset_of(stop)
-            else:
-                state.position = decoded.offset_of(stop - 1) + 1
-
-    def _decode_more(self, state: PartitionState) -> bool:
-        """Have decoded records at hand; False when the partition has none left. Drops what was read."""
-        while state.decoded is None or state.decoded_index >= state.decoded.count:
-            if not state.chunks:
-                return False
-            chunk = state.chunks[0]
-            if chunk.batches is None:
-                chunk.batches = visible_batches(
-                    chunk, state.topic_partition, check_crcs=self._policy.check_crcs
-                )
-            item = next(chunk.batches, None)
-            if item is None:
-                self._drop_chunk(state)
-                continue
-            header, view = item
-            position = state.position
-            assert position is not None, "what was fetched has a position"
-            if header.last_offset >= position:
-                state.decoded = DecodedBatch(state.topic_partition, header, view, position)
-                state.decoded_index = 0
-                state.leader_epoch = header.partition_leader_epoch
-        return True
-
-    def _drop_chunk(self, state: PartitionState) -> None:
-        chunk = state.chunks.popleft()
-        state.buffered_bytes -= len(chunk.records)
-        state.decoded, state.decoded_index = None, 0
-        state.position = max(state.position or 0, chunk.next_offset)
-        self._turns += 1
-        state.last_turn = self._turns
+            _LOG.info("%s: %s, resetting the position", state.topic_partition, why)
+            state.seek_to_reset(self._policy.reset)

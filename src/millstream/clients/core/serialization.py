@@ -8,10 +8,10 @@ the look-up and asks again, so that neither the loop nor the common case pays fo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from millstream.clients.core.type_variables import Key, Value
-from millstream.clients.core.values import Headers
+from millstream.clients.core.values import ConsumerRecord, Headers
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
 
@@ -56,7 +56,18 @@ class SerializationError(MillstreamError):
 class RecordDeserializationError(SerializationError):
     """A record could not be read. The position stays at it: seek behind it to go on (KIP-334, KIP-1036)."""
 
-    def __init__(self, topic_partition: TopicPartition, offset: int, what: str) -> None:
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        offset: int,
+        what: str,
+        *,
+        record: ConsumerRecord | None = None,
+        part: Literal["key", "value"] | None = None,
+    ) -> None:
+        """`record` has the bytes as they are in the log, to be set aside; `part` is what could not be read of it."""
         super().__init__(f"{topic_partition} offset {offset}: {what}")
         self.topic_partition = topic_partition
         self.offset = offset
+        self.record = record
+        self.part = part

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.share_fetched import ShareFetched, Taken
 from millstream.clients.core.share_values import (
     AcknowledgementOutcome,
@@ -17,7 +18,6 @@ from millstream.clients.core.share_values import (
     NodeAcknowledgements,
     TopicIdPartition,
 )
-from millstream.clients.core.subscription import IllegalState
 from millstream.clients.core.values import ConsumerRecord
 from millstream.model import TopicPartition
 

@@ -1,28 +1,16 @@
-"""Which partitions a consumer reads, where it stands in each, and what it has fetched ahead.
-
-Two positions per partition: `position` is the next offset poll() will return, `fetch_offset` the next one to ask a
-broker for. What lies between is in `chunks`. A seek starts a new `generation`, so that answers to older fetches are
-recognised and dropped.
-"""
+"""Which partitions a consumer reads, and who decided that: the caller, or a group."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import Enum
 
-from millstream.clients.core.fetched import DecodedBatch, FetchedChunk
-from millstream.errors import KafkaError, MillstreamError
-from millstream.model import NO_LEADER_EPOCH, TopicPartition
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.partition_state import PartitionState
+from millstream.model import TopicPartition
 
-EARLIEST_TIMESTAMP = -2
-LATEST_TIMESTAMP = -1
-
-
-class IllegalState(MillstreamError):
-    """A call that does not fit what the consumer was told before; the message says which call would."""
+__all__ = ["IllegalState", "SubscriptionState", "SubscriptionType"]
 
 
 class SubscriptionType(Enum):
@@ -33,62 +21,6 @@ class SubscriptionType(Enum):
     """Matched here, against the names of all topics."""
     REGEX = "regex"
     """Matched by the coordinator (KIP-848)."""
-
-
-@dataclass(slots=True, eq=False)
-class PartitionState:
-    topic_partition: TopicPartition
-    position: int | None = None
-    leader_epoch: int = NO_LEADER_EPOCH
-    """Of the last record returned; goes into commits."""
-    fetch_offset: int | None = None
-    reset_timestamp: int | None = None
-    """Ask ListOffsets for this timestamp (-1 latest, -2 earliest) to get a position."""
-    committed_wanted: bool = False
-    """Ask the group for a position before anything else."""
-    paused: bool = False
-    generation: int = 0
-    is_fetching: bool = False
-    chunks: deque[FetchedChunk] = field(default_factory=deque)
-    decoded: DecodedBatch | None = None
-    decoded_index: int = 0
-    buffered_bytes: int = 0
-    last_turn: int = 0
-    high_watermark: int = -1
-    last_stable_offset: int = -1
-    log_start_offset: int = -1
-    error: KafkaError | None = None
-    """To be raised by the next poll()."""
-
-    def seek(self, offset: int, leader_epoch: int = NO_LEADER_EPOCH) -> None:
-        self.forget_fetched()
-        self.position = self.fetch_offset = offset
-        self.leader_epoch = leader_epoch
-
-    def seek_to_timestamp(self, timestamp: int) -> None:
-        self.forget_fetched()
-        self.position = self.fetch_offset = None
-        self.reset_timestamp = timestamp
-
-    def forget_fetched(self) -> None:
-        self.generation += 1
-        self.is_fetching = False
-        self.chunks.clear()
-        self.decoded = None
-        self.decoded_index = 0
-        self.buffered_bytes = 0
-        self.reset_timestamp = None
-        self.committed_wanted = False
-        self.error = None
-
-    @property
-    def needs_position(self) -> bool:
-        return self.position is None
-
-    @property
-    def has_fetched(self) -> bool:
-        decoded = self.decoded
-        return bool(self.chunks) or (decoded is not None and self.decoded_index < decoded.count)
 
 
 class SubscriptionState:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from millstream.clients.core.subscription import IllegalState
+from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.transaction_errors import (
     TransactionAborted,
     TransactionalProducerFailed,

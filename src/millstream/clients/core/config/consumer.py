@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from millstream.clients.core.assignors.assignment import Assignor
 from millstream.clients.core.assignors.registry import ASSIGNORS
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
+from millstream.clients.core.offset_reset import parse_offset_reset
 from millstream.clients.core.settings import (
     boolean,
     integer,
@@ -27,6 +28,16 @@ _NOT_OF_THE_PROTOCOL = {
         "partition_assignment_strategy",
     ),
 }
+
+
+def _offset_reset(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{key} must be a string, got {value!r}")
+    try:
+        parse_offset_reset(value)
+    except ValueError as error:
+        raise ConfigError(f"{key}={value!r}: {error}") from error
+    return value
 
 
 def _assignors(key: str, value: object) -> tuple[str | Assignor, ...]:
@@ -62,8 +73,9 @@ class ConsumerConfig(ClientConfig):
     )
     auto_offset_reset: str = setting(
         "latest",
-        one_of("earliest", "latest", "none"),
-        "Where to start without a committed offset or when the offset is gone.",
+        _offset_reset,
+        "Where to start without a committed offset or when the offset is gone: earliest, latest, none (an error) or"
+        " by_duration:PT1H and the like.",
     )
     enable_auto_commit: bool = setting(
         True, boolean, "Commit what poll() has returned, from later calls of poll()."
@@ -90,6 +102,14 @@ class ConsumerConfig(ClientConfig):
         ("range", "cooperative-sticky"),
         _assignors,
         "Assignors, the preferred first: names, or objects of one's own.",
+    )
+    deserialization_error: str = setting(
+        "raise",
+        one_of("raise", "skip"),
+        "What a record does that cannot be deserialized: poll() raises, or it is logged and passed over.",
+    )
+    exclude_internal_topics: bool = setting(
+        True, boolean, "Patterns do not match Kafka's own topics."
     )
     client_rack: str = setting(
         "", lambda _, value: str(value), "Rack, to fetch from near replicas."
@@ -137,6 +157,8 @@ class ConsumerSettings(ClientSettings, total=False):
     session_timeout_ms: int
     heartbeat_interval_ms: int
     partition_assignment_strategy: str | Assignor | Sequence[str | Assignor]
+    deserialization_error: str
+    exclude_internal_topics: bool
     client_rack: str
     check_crcs: bool
     allow_auto_create_topics: bool

@@ -1,0 +1,86 @@
+"""What callers pass to a consumer, checked before anything changes. Raises TypeError and ValueError saying what to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from millstream.clients.core.values import OffsetAndMetadata
+from millstream.model import TopicPartition
+
+AnyPartition = TopicPartition | tuple[str, int]
+_Partition = TypeVar("_Partition", TopicPartition, tuple[str, int])
+AnyOffset = int | OffsetAndMetadata
+
+
+def topic_names(topics: Iterable[str]) -> list[str]:
+    """One name may stand without a list."""
+    names = [topics] if isinstance(topics, str) else list(topics)
+    for name in names:
+        _check_topic(name)
+    return names
+
+
+def topic_partitions(partitions: Iterable[AnyPartition]) -> list[TopicPartition]:
+    """Without repetitions, in the order given."""
+    if isinstance(partitions, TopicPartition):
+        raise TypeError(f"a list of partitions is wanted, not {partitions!r} alone")
+    checked = [topic_partition(partition) for partition in partitions]
+    return list(dict.fromkeys(checked))
+
+
+def topic_partition(partition: AnyPartition) -> TopicPartition:
+    try:
+        topic, number = partition
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"a partition is TopicPartition(topic, number), got {partition!r}"
+        ) from None
+    _check_topic(topic)
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise TypeError(f"a partition's number must be an integer, got {number!r}")
+    if number < 0:
+        raise ValueError(f"a partition's number must not be negative, got {number}")
+    return TopicPartition(topic, number)
+
+
+def position(offset: AnyOffset) -> OffsetAndMetadata:
+    found = offset if isinstance(offset, OffsetAndMetadata) else OffsetAndMetadata(offset)
+    if isinstance(found.offset, bool) or not isinstance(found.offset, int):
+        raise TypeError(f"an offset must be an integer, got {found.offset!r}")
+    if found.offset < 0:
+        raise ValueError(f"an offset must not be negative, got {found.offset}")
+    return found
+
+
+def positions(offsets: Mapping[_Partition, AnyOffset]) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {topic_partition(tp): position(offset) for tp, offset in offsets.items()}
+
+
+def search_times(timestamps_ms: Mapping[_Partition, int]) -> dict[TopicPartition, int]:
+    for partition, timestamp_ms in timestamps_ms.items():
+        if timestamp_ms < 0:
+            raise ValueError(
+                f"the time to search in {partition} must not be negative, got {timestamp_ms};"
+                " for start and end see beginning_offsets() and end_offsets()"
+            )
+    return {topic_partition(tp): timestamp_ms for tp, timestamp_ms in timestamps_ms.items()}
+
+
+def timeout(timeout_ms: int) -> int:
+    if timeout_ms < 0:
+        raise ValueError(f"timeout_ms must not be negative, got {timeout_ms}")
+    return timeout_ms
+
+
+def record_count(max_records: int) -> int:
+    if max_records < 1:
+        raise ValueError(f"max_records must be at least 1, got {max_records}")
+    return max_records
+
+
+def _check_topic(topic: object) -> None:
+    if not isinstance(topic, str):
+        raise TypeError(f"a topic's name must be a string, got {topic!r}")
+    if not topic.strip():
+        raise ValueError("a topic's name must not be blank")
