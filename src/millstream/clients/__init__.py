@@ -2,6 +2,8 @@
 
 from millstream.clients.admin import Admin, NewTopic
 from millstream.clients.consumer import ArrowRecords, Consumer
+from millstream.clients.core.interceptors import ProducerInterceptor, ProducerRecord
+from millstream.clients.core.partitioner import RoundRobinPartitioner
 from millstream.clients.core.share_values import AcknowledgeType, TopicIdPartition
 from millstream.clients.core.transaction_errors import (
     TransactionAborted,
@@ -35,11 +37,14 @@ __all__ = [
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "Producer",
+    "ProducerInterceptor",
+    "ProducerRecord",
     "RangeReader",
     "RebalanceListener",
     "RecordMetadata",
     "ShareConsumer",
     "TopicIdPartition",
+    "RoundRobinPartitioner",
     "TopicPartition",
     "TransactionAborted",
     "TransactionFailed",

@@ -7,44 +7,71 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
 
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
+from millstream.clients.core.cluster_metadata import TopicMetadata
 from millstream.clients.core.config import ProducerConfig, ProducerSettings
-from millstream.clients.core.partitioner import Partitioner
-from millstream.clients.core.producer_batch import record_size_bytes
+from millstream.clients.core.interceptors import (
+    DeliveryCallback,
+    ProducerInterceptor,
+    ProducerRecord,
+)
+from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.outgoing import (
+    AnySerializer,
+    Outgoing,
+    OutgoingRecord,
+    as_bytes,
+    checked_headers,
+)
+from millstream.clients.core.partitioner import (
+    CustomPartitioner,
+    DefaultPartitioner,
+    PartitionChooser,
+    PartitionLoad,
+)
+from millstream.clients.core.producer_batch import ProducerBatch, record_size_bytes
 from millstream.clients.core.sender import Sender, SenderPolicy
+from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.settings import parse_settings
-from millstream.clients.core.subscription import IllegalState
 from millstream.clients.core.transaction import Transaction
+from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerGroupMetadata, Headers, OffsetAndMetadata
-from millstream.clients.delivery import BatchDelivery, Delivery
+from millstream.clients.delivery import BatchDelivery, Delivery, Settlements
 from millstream.clients.sending import Guard, Sending
 from millstream.clients.tasks import ClientClosed, TaskScope
 from millstream.clients.transactions import Transactions
-from millstream.errors import InvalidPartitions, MessageTooLarge
+from millstream.errors import InvalidPartitions, MessageTooLarge, RequestTimedOut
 from millstream.model import TopicPartition
 from millstream.records.builder import BatchOptions
-from millstream.records.compression import Codec
 from millstream.runtime.system import SystemClock, SystemRandom
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-OutgoingRecord = tuple[bytes | None, bytes | None, Headers | None, int | None, int | None]
-"""Value, key, headers, partition, timestamp (ms)."""
 
-
-class Producer:
+class Producer(Generic[Key, Value]):
     """Use as `async with Producer(bootstrap_servers="localhost:9092") as producer`, or call `close()` in the end.
 
-    Settings are keyword arguments with Kafka's names: see ProducerConfig.
+    Settings are keyword arguments with Kafka's names: see ProducerConfig. Keys and values are bytes unless serializers
+    are given: functions of one value, objects with `encode(value)`, or with `serialize(topic, data, headers)`.
     """
 
-    def __init__(self, *, guard: Guard | None = None, **settings: Unpack[ProducerSettings]) -> None:
+    def __init__(
+        self,
+        *,
+        key_serializer: AnySerializer[Key] | None = None,
+        value_serializer: AnySerializer[Value] | None = None,
+        partitioner: PartitionChooser | None = None,
+        interceptors: Sequence[ProducerInterceptor[Key, Value]] = (),
+        guard: Guard | None = None,
+        **settings: Unpack[ProducerSettings],
+    ) -> None:
+        """`partitioner` chooses for every record that names no partition itself, e.g. RoundRobinPartitioner()."""
         config = parse_settings(ProducerConfig, settings)
         self.config = config
         self.guard: Guard = contextlib.nullcontext() if guard is None else guard
@@ -62,12 +89,17 @@ class Producer:
         self._accumulator = RecordAccumulator(
             AccumulatorLimits(config.batch_size, config.buffer_memory, config.delivery_timeout_ms)
         )
-        self._partitioner = Partitioner(random, config.batch_size)
+        self.outgoing = Outgoing(key_serializer, value_serializer, interceptors)
         self._transaction = (
             None if config.transactional_id is None else Transaction(config.transactional_id)
         )
         sender = Sender(
             _policy(config, self._cluster), self._accumulator, random, self._transaction
+        )
+        self._partitioner = (
+            self._default_partitioner(sender, random)
+            if partitioner is None
+            else CustomPartitioner(partitioner, lambda: self._cluster.picture)
         )
         self._sending = Sending(self._cluster, self._scope, sender, self._accumulator, self.guard)
         self._transactions = (
@@ -93,68 +125,81 @@ class Producer:
     async def send(
         self,
         topic: str,
-        value: bytes | None = None,
+        value: Value | None = None,
         *,
-        key: bytes | None = None,
+        key: Key | None = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
     ) -> Delivery:
         """Queue one record. Await the result for its RecordMetadata; an error nobody awaited is raised by `flush`.
 
         Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
+        `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records.
         """
-        record = checked_record((value, key, headers, partition, timestamp_ms))
-        queued = self.enqueue(topic, record)
-        if queued is None:
-            deadline_ms = self._block_deadline_ms()
-            size = record_size_bytes(key, value, headers)
-            while queued is None:
-                await self._wait_for_topic_and_room(topic, size, deadline_ms)
-                queued = self.enqueue(topic, record, waited=True)
-        delivery, look = queued
+        if self.outgoing.is_plain:
+            record = cast(
+                "OutgoingRecord", (value, key, headers, partition, timestamp_ms, on_delivery)
+            )
+            placed = self.place(topic, record) or await self.place_in_time(topic, record)
+        else:
+            given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
+            given = self.outgoing.on_send(given)
+            with self.outgoing.failures_told(given):
+                record = await self.serialized(given, on_delivery)
+                topic = given.topic
+                placed = self.place(topic, record) or await self.place_in_time(topic, record)
+        batch, index, look = placed
         if look:
             self.wake_sender(topic)
             await asyncio.sleep(0)  # let the sender run, however fast the caller is
-        return delivery
+        return Delivery(batch, index, self.settlements)
 
-    def enqueue(
+    def place(
         self, topic: str, record: OutgoingRecord, *, waited: bool = False
-    ) -> tuple[Delivery, bool] | None:
-        """Queue (value, key, headers, partition, timestamp ms) if that needs no waiting; None if it does.
+    ) -> tuple[ProducerBatch, int, bool] | None:
+        """Put the record into a batch if that needs no waiting; None if it does.
 
-        With the delivery comes whether `wake_sender` must be called. The blocking twin calls this from other threads,
-        holding `guard`.
+        Returns the batch, the record's index in it, and whether `wake_sender` must be called. Where `guard` is a lock,
+        it is held.
         """
-        value, key, headers, partition, timestamp_ms = record
-        with self.guard:
-            if self._transaction is not None:
-                self._transaction.check_open()
-            metadata = self._cluster.picture.topics.get(topic)
-            size = record_size_bytes(key, value, headers)
-            if (
-                metadata is None
-                or self._scope.is_closed
-                or (self._sending.memory.is_awaited and not waited)
-                or not self._accumulator.has_room(size)
-                or size > self.config.max_request_size
-            ):
-                return None
-            if partition is None:
-                if key is not None:
-                    partition = self._partitioner.for_key(key, len(metadata.partitions))
-                else:
-                    partition = self._partitioner.without_key(metadata, size)
-            elif partition not in metadata.partitions:
-                raise _no_partition(topic, partition, len(metadata.partitions))
-            now = self._clock.now()
-            batch, index, look = self._accumulator.append(
-                TopicPartition(topic, partition),
-                (now.wall_ms if timestamp_ms is None else timestamp_ms, key, value, headers),
-                size,
-                now.monotonic_ms,
+        value, key, headers, partition, timestamp_ms, callback = record
+        if value.__class__ is not bytes and value is not None:
+            value = as_bytes("value", value)
+        if key.__class__ is not bytes and key is not None:
+            key = as_bytes("key", key)
+        if headers:
+            headers = checked_headers(headers)
+        size = record_size_bytes(key, value, headers)
+        if self._transaction is not None:
+            self._transaction.check_open()
+        metadata = self._cluster.picture.topics.get(topic)
+        if (
+            metadata is None
+            or self._scope.is_closed
+            or (self._sending.memory.is_awaited and not waited)
+            or not self._accumulator.has_room(size)
+            or size > self.config.max_request_size
+        ):
+            return None
+        if partition is None:
+            partition = self._partitioner.partition(metadata, key, value, size)
+        elif partition not in metadata.partitions:
+            raise _no_partition(topic, partition, len(metadata.partitions))
+        now = self._clock.now()
+        if timestamp_ms is None:
+            timestamp_ms = now.wall_ms
+        elif not 0 <= timestamp_ms < 2**63:
+            raise ValueError(
+                f"timestamp_ms must not be negative, got {timestamp_ms}; leave it out for now"
             )
-            return Delivery(batch, index, self._sending.settlements), look
+        queue = self._accumulator.queues_of(topic).get(partition) or self._accumulator.queue(
+            TopicPartition(topic, partition)
+        )
+        return self._accumulator.append(
+            queue, (timestamp_ms, key, value, headers), size, now.monotonic_ms, callback
+        )
 
     def wake_sender(self, topic: str) -> None:
         """There may be something to send. On the event loop."""
@@ -169,7 +214,7 @@ class Producer:
         Without `partition` rows with a key go where their key says, the others to one partition. The order of rows
         within a partition is kept. No Python object is made per record.
         """
-        from millstream.clients.core.arrow_batches import encode_rows, rows_by_partition
+        from millstream.clients.core.arrow_batches import encode_rows
 
         if self._transaction is not None:
             self._transaction.check_open()
@@ -177,12 +222,13 @@ class Producer:
         metadata = self._cluster.picture.topics[topic]
         if partition is not None and partition not in metadata.partitions:
             raise _no_partition(topic, partition, len(metadata.partitions))
-        sticky = self._partitioner.without_key(metadata, records.nbytes)
         parts = []
-        for target, rows in rows_by_partition(records, partition, len(metadata.partitions), sticky):
+        for target, rows in self._rows_by_partition(metadata, records, partition):
             now = self._clock.now()
             options = BatchOptions(
-                codec=self._codec, is_transactional=self._transaction is not None
+                codec=self.config.codec,
+                level=self.config.compression_level,
+                is_transactional=self._transaction is not None,
             )
             for encoded, count in encode_rows(rows, options, self._arrow_bytes_max, now.wall_ms):
                 if len(encoded) > self.config.max_request_size:
@@ -194,7 +240,7 @@ class Producer:
                     batch = self._accumulator.append_encoded(
                         TopicPartition(topic, target), encoded, count, self._cluster.now_ms()
                     )
-                parts.append(Delivery(batch, 0, self._sending.settlements))
+                parts.append(Delivery(batch, 0, self.settlements))
                 self._sending.wake()
         return BatchDelivery(parts)
 
@@ -288,6 +334,7 @@ class Producer:
                 )
                 self._sending.forget_failures()
                 self._sending.end()
+                self.outgoing.close()
                 await self._cluster.close()
 
     @property
@@ -303,8 +350,65 @@ class Producer:
         return self._cluster.now_ms() + self.config.max_block_ms
 
     @property
-    def _codec(self) -> Codec:
-        return Codec[self.config.compression_type.upper()]
+    def settlements(self) -> Settlements:
+        return self._sending.settlements
+
+    async def place_in_time(
+        self, topic: str, record: OutgoingRecord
+    ) -> tuple[ProducerBatch, int, bool]:
+        """`place`, after waiting for what it needs: one budget, max_block_ms, for all of it."""
+        deadline_ms = self._block_deadline_ms()
+        size = record_size_bytes(record[1], record[0], record[2])
+        while True:
+            await self._wait_for_topic_and_room(topic, size, deadline_ms)
+            with self.guard:
+                placed = self.place(topic, record, waited=True)
+            if placed is not None:
+                return placed
+
+    async def serialized(
+        self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None
+    ) -> OutgoingRecord:
+        """Awaits what a serializer must look up first, like a schema's id."""
+        try:
+            async with asyncio.timeout(self.config.max_block_ms / 1000):
+                while True:
+                    try:
+                        return self.outgoing.serialize(record, callback)
+                    except LookupNeeded as needed:
+                        await needed.look_up()
+        except TimeoutError as error:
+            raise RequestTimedOut(
+                f"a serializer for {record.topic!r} did not get what it needs within max_block_ms"
+            ) from error
+
+    def _default_partitioner(self, sender: Sender, random: SystemRandom) -> DefaultPartitioner:
+        config = self.config
+        load = PartitionLoad(
+            self._accumulator.queue_lengths, lambda: sender.avoided_nodes(self._cluster.now_ms())
+        )
+        return DefaultPartitioner(
+            random,
+            config.batch_size,
+            ignore_keys=config.partitioner_ignore_keys,
+            load=load if config.partitioner_adaptive_partitioning_enable else None,
+        )
+
+    def _rows_by_partition(
+        self, topic: TopicMetadata, records: pa.RecordBatch, partition: int | None
+    ) -> list[tuple[int, pa.RecordBatch]]:
+        from millstream.clients.core.arrow_batches import rows_by_partition
+
+        if partition is not None:
+            return [(partition, records)]
+        if not isinstance(self._partitioner, DefaultPartitioner):
+            raise IllegalState(
+                "send_batch() does not call partitioners for each row; pass partition= with each batch"
+            )
+        sticky = self._partitioner.without_key(topic, records.nbytes)
+        if self.config.partitioner_ignore_keys:
+            return [(sticky, records)]
+        return rows_by_partition(records, None, len(topic.partitions), sticky)
 
     @property
     def _arrow_bytes_max(self) -> int:
@@ -342,45 +446,16 @@ def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:
     return SenderPolicy(
         acks=config.acks,
         idempotent=config.enable_idempotence,
-        codec=Codec[config.compression_type.upper()],
+        codec=config.codec,
         linger_ms=config.linger_ms,
         request_bytes_max=config.max_request_size,
         request_timeout_ms=config.request_timeout_ms,
         in_flight_max=config.max_in_flight_requests_per_connection,
         retries=config.retries,
         backoff=cluster.backoff,
+        availability_timeout_ms=config.partitioner_availability_timeout_ms,
+        compression_level=config.compression_level,
     )
-
-
-def checked_record(record: OutgoingRecord) -> OutgoingRecord:
-    """Raises TypeError or ValueError here, where the caller is, and not where batches are written."""
-    value, key, headers, partition, timestamp_ms = record
-    if value.__class__ is not bytes and value is not None:
-        value = _as_bytes("value", value)
-    if key.__class__ is not bytes and key is not None:
-        key = _as_bytes("key", key)
-    if headers:
-        headers = [
-            (_as_name(name), None if content is None else _as_bytes("a header's value", content))
-            for name, content in headers
-        ]
-    if timestamp_ms is not None and not 0 <= timestamp_ms < 2**63:
-        raise ValueError(
-            f"timestamp_ms must not be negative, got {timestamp_ms}; leave it out for now"
-        )
-    return value, key, headers, partition, timestamp_ms
-
-
-def _as_bytes(what: str, content: object) -> bytes:
-    if isinstance(content, bytes | bytearray | memoryview):
-        return bytes(content)
-    raise TypeError(f"{what} must be bytes or None, got {type(content).__name__}; encode it first")
-
-
-def _as_name(name: object) -> str:
-    if isinstance(name, str):
-        return name
-    raise TypeError(f"a header's name must be str, got {type(name).__name__}")
 
 
 def _no_partition(topic: str, partition: int, count: int) -> InvalidPartitions:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Callable, Sequence
 
 from millstream.clients.buffer_memory import BufferMemory
@@ -25,6 +26,8 @@ from millstream.protocol.generated.init_producer_id import (
     InitProducerIdResponse,
 )
 from millstream.protocol.generated.produce import ProduceResponse
+
+_log = logging.getLogger(__name__)
 
 _NO_TRANSACTION_TIMEOUT_MS = 2**31 - 1
 
@@ -219,6 +222,7 @@ class Sending:
             if not error.retriable:
                 self.abandon(error)
             await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
+            self._wake.set()  # ask again, whatever else there is to do
         else:
             self._sender.set_producer_id(response.producer_id, response.producer_epoch)
 
@@ -228,6 +232,9 @@ class Sending:
         self._failed += [
             b for b in settled if b.outcome is not None and b.outcome.error is not None
         ]
+        for batch in settled:
+            if batch.callbacks:
+                _call_back(batch)
         self.settlements.announce(settled)
         self.memory.let_in()
         self._settled.set()
@@ -235,3 +242,14 @@ class Sending:
     def _waiting_topics(self) -> set[str]:
         with self._guard:
             return {queue.topic_partition.topic for queue in self._accumulator.busy_queues}
+
+
+def _call_back(batch: ProducerBatch) -> None:
+    """In the order of the records. What a callback raises is logged, and the others are called all the same."""
+    callbacks, batch.callbacks = batch.callbacks or [], None
+    assert batch.outcome is not None, "callbacks of a split batch are with its halves"
+    for index, callback in callbacks:
+        try:
+            callback(batch.known_of(index), batch.outcome.error)
+        except Exception:  # noqa: BLE001 - whatever it is, it is the callback's
+            _log.exception("a delivery callback failed for a record of %s", batch.topic_partition)

@@ -111,7 +111,7 @@ class Simulation:
     def send(self) -> None:
         value = str(len(self.sent)).encode()
         batch, index, _ = self.accumulator.append(
-            PARTITION, (0, None, value, None), 30, self.now_ms
+            self.accumulator.queue(PARTITION), (0, None, value, None), 30, self.now_ms
         )
         self.sent.append((batch, index, value))
 

@@ -15,7 +15,7 @@ def accumulator(memory_bytes: int = 1_000) -> RecordAccumulator:
 
 def add(target: RecordAccumulator, size: int, now_ms: int = 0) -> tuple[int, int, bool]:
     """(number of the batch, index in it, whether the sender should look)."""
-    batch, index, look = target.append(PARTITION, (0, None, b"", None), size, now_ms)
+    batch, index, look = target.append(target.queue(PARTITION), (0, None, b"", None), size, now_ms)
     return batch.order[0], index, look
 
 

@@ -8,9 +8,20 @@ from types import ModuleType
 
 import pytest
 
-from millstream.clients.core.cluster_metadata import PartitionMetadata, TopicMetadata
-from millstream.clients.core.partitioner import Partitioner
-from millstream.errors import InvalidRecord
+from millstream.clients.core.addresses import Address
+from millstream.clients.core.cluster_metadata import (
+    BrokerNode,
+    ClusterMetadata,
+    PartitionMetadata,
+    TopicMetadata,
+)
+from millstream.clients.core.partitioner import (
+    CustomPartitioner,
+    DefaultPartitioner,
+    PartitionLoad,
+    RoundRobinPartitioner,
+)
+from millstream.errors import InvalidPartitions, InvalidRecord
 
 KNOWN_HASHES = [
     (b"", 0x106E08D9),
@@ -85,12 +96,65 @@ def topic(*leaders: int) -> TopicMetadata:
 
 
 def test_records_without_key_stay_for_a_batch_of_bytes_and_move_on() -> None:
-    partitioner = Partitioner(Dice(), sticky_bytes=100)
+    partitioner = DefaultPartitioner(Dice(), sticky_bytes=100)
     chosen = [partitioner.without_key(topic(1, 1, 1), 50) for _ in range(6)]
     assert chosen == [0, 0, 1, 1, 2, 2]
 
 
 def test_partitions_without_leader_are_avoided_while_others_have_one() -> None:
-    partitioner = Partitioner(Dice(), sticky_bytes=1)
+    partitioner = DefaultPartitioner(Dice(), sticky_bytes=1)
     assert [partitioner.without_key(topic(-1, 4, -1, 4), 10) for _ in range(4)] == [1, 3, 1, 3]
-    assert Partitioner(Dice(), sticky_bytes=1).without_key(topic(-1, -1), 10) == 0
+    assert DefaultPartitioner(Dice(), sticky_bytes=1).without_key(topic(-1, -1), 10) == 0
+
+
+def test_keys_choose_by_hash_unless_they_are_ignored() -> None:
+    by_key = DefaultPartitioner(Dice(), sticky_bytes=1)
+    assert by_key.partition(topic(1, 1, 1), b"foobar", None, 10) == 0
+    assert by_key.partition(topic(*[1] * 10), b"foobar", None, 10) == 6
+    ignoring = DefaultPartitioner(Dice(), sticky_bytes=1, ignore_keys=True)
+    assert [ignoring.partition(topic(1, 1), b"foobar", None, 10) for _ in range(3)] == [0, 1, 0]
+
+
+def test_a_keyed_record_stays_with_a_partition_that_has_no_leader() -> None:
+    assert DefaultPartitioner(Dice(), 1).partition(topic(-1, 1, 1), b"foobar", None, 10) == 0
+
+
+def test_partitions_with_much_waiting_are_chosen_less_often() -> None:
+    """Queues of 3, 0 and 2 batches weigh 1, 4 and 2."""
+    load = PartitionLoad(lambda _: {0: 3, 2: 2}, lambda: ())
+    partitioner = DefaultPartitioner(Dice(), sticky_bytes=1, load=load)
+    chosen = [partitioner.without_key(topic(1, 1, 1), 10) for _ in range(7)]
+    assert chosen == [0, 1, 1, 1, 1, 2, 2]
+
+
+def test_brokers_that_take_nothing_are_avoided_while_others_do() -> None:
+    load = PartitionLoad(lambda _: {}, lambda: {1})
+    partitioner = DefaultPartitioner(Dice(), sticky_bytes=1, load=load)
+    assert {partitioner.without_key(topic(1, 2, 1, 2), 10) for _ in range(8)} == {1, 3}
+    assert partitioner.without_key(topic(1, 1), 10) in {0, 1}
+
+
+def cluster(*leaders: int) -> ClusterMetadata:
+    return ClusterMetadata(nodes={1: BrokerNode(1, Address("h", 1))}, topics={"t": topic(*leaders)})
+
+
+def test_round_robin_goes_through_the_partitions_that_have_a_leader() -> None:
+    choose = RoundRobinPartitioner()
+    picture = cluster(1, -1, 1)
+    assert [choose("t", b"same", None, [0, 1, 2], picture) for _ in range(4)] == [0, 2, 0, 2]
+    assert RoundRobinPartitioner()("t", None, None, [0, 1], cluster(-1, -1)) == 0
+
+
+def test_a_partitioner_of_the_callers_is_asked_and_checked() -> None:
+    picture = cluster(1, 1)
+    asked = []
+
+    def last(*question: object) -> int:
+        asked.append(question)
+        return 1 if len(asked) == 1 else 7
+
+    partitioner = CustomPartitioner(last, lambda: picture)
+    assert partitioner.partition(topic(1, 1), b"k", b"v", 10) == 1
+    assert asked == [("t", b"k", b"v", [0, 1], picture)]
+    with pytest.raises(InvalidPartitions, match="chose 7 for t, which has partitions 0 to 1"):
+        partitioner.partition(topic(1, 1), b"k", b"v", 10)

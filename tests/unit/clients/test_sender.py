@@ -105,7 +105,10 @@ class World:
     def add(self, *values: bytes, partition: int = 0) -> list[ProducerBatch]:
         return [
             self.accumulator.append(
-                TopicPartition("t", partition), (5, None, value, None), 21 + len(value), self.now_ms
+                self.accumulator.queue(TopicPartition("t", partition)),
+                (5, None, value, None),
+                21 + len(value),
+                self.now_ms,
             )[0]
             for value in values
         ]

@@ -9,13 +9,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine, Iterator
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack, cast
 
 from millstream.clients import producer
 from millstream.clients.blocking.loop_thread import LoopThread
 from millstream.clients.blocking.twin import Twin, waits
 from millstream.clients.core.config import ProducerSettings
+from millstream.clients.core.interceptors import (
+    DeliveryCallback,
+    ProducerInterceptor,
+    ProducerRecord,
+)
+from millstream.clients.core.outgoing import AnySerializer, OutgoingRecord
+from millstream.clients.core.partitioner import PartitionChooser
+from millstream.clients.core.producer_batch import ProducerBatch
+from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import Headers, RecordMetadata
 from millstream.clients.delivery import BatchDelivery as AsyncBatchDelivery
 from millstream.clients.delivery import Delivery as AsyncDelivery
@@ -82,46 +92,80 @@ class BatchDelivery(_Waiting[list[RecordMetadata]]):
         return self._wait(settled(), timeout_ms)
 
 
-class Producer(Twin[producer.Producer]):
+class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.Producer`: same settings, same methods. Safe to share between threads.
 
-    What is still on its way when the interpreter exits is flushed.
+    What is still on its way when the interpreter exits is flushed. Transactions belong to one thread at a time.
     """
 
-    def __init__(self, **settings: Unpack[ProducerSettings]) -> None:
-        guard = threading.Lock()
-        super().__init__(lambda: producer.Producer(guard=guard, **settings))
+    def __init__(
+        self,
+        *,
+        key_serializer: AnySerializer[Key] | None = None,
+        value_serializer: AnySerializer[Value] | None = None,
+        partitioner: PartitionChooser | None = None,
+        interceptors: Sequence[ProducerInterceptor[Key, Value]] = (),
+        **settings: Unpack[ProducerSettings],
+    ) -> None:
+        self._guard = threading.Lock()
+        super().__init__(
+            lambda: producer.Producer(
+                key_serializer=key_serializer,
+                value_serializer=value_serializer,
+                partitioner=partitioner,
+                interceptors=interceptors,
+                guard=self._guard,
+                **settings,
+            )
+        )
 
     def send(
         self,
         topic: str,
-        value: bytes | None = None,
+        value: Value | None = None,
         *,
-        key: bytes | None = None,
+        key: Key | None = None,
         headers: Headers | None = None,
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
     ) -> Delivery:
-        """Queue one record. An error that nobody asked a Delivery for is raised by `flush`."""
+        """Queue one record. An error that nobody asked a Delivery for is raised by `flush`.
+
+        Interceptors, serializers and the partitioner run in this thread; `on_delivery` on the loop's.
+        """
         self._loop.check()
-        record = producer.checked_record((value, key, headers, partition, timestamp_ms))
-        queued = self._client.enqueue(topic, record)
-        if queued is None:
-            delivery = self._loop.run(
-                self._client.send(
-                    topic,
-                    value,
-                    key=key,
-                    headers=headers,
-                    partition=partition,
-                    timestamp_ms=timestamp_ms,
-                )
+        client = self._client
+        outgoing = client.outgoing
+        if outgoing.is_plain:
+            record = cast(
+                "OutgoingRecord", (value, key, headers, partition, timestamp_ms, on_delivery)
             )
+            placed = self._place(topic, record)
         else:
-            delivery, look = queued
-            if look:
-                self._loop.call_soon(lambda: self._client.wake_sender(topic))
-        return Delivery(delivery, self._loop)
+            given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
+            given = outgoing.on_send(given)
+            with outgoing.failures_told(given):
+                record = self._serialized(given, on_delivery)
+                topic = given.topic
+                placed = self._place(topic, record)
+        batch, index, look = placed
+        if look:
+            self._loop.call_soon(lambda: client.wake_sender(topic))
+        return Delivery(AsyncDelivery(batch, index, client.settlements), self._loop)
+
+    def _place(self, topic: str, record: OutgoingRecord) -> tuple[ProducerBatch, int, bool]:
+        with self._guard:
+            placed = self._client.place(topic, record)
+        return placed or self._loop.run(self._client.place_in_time(topic, record))
+
+    def _serialized(
+        self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None
+    ) -> OutgoingRecord:
+        try:
+            return self._client.outgoing.serialize(record, callback)
+        except LookupNeeded:
+            return self._loop.run(self._client.serialized(record, callback))
 
     def send_batch(
         self, topic: str, records: pa.RecordBatch, *, partition: int | None = None

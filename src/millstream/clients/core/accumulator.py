@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.clients.core.interceptors import DeliveryCallback
 from millstream.clients.core.partition_queue import PartitionQueue
 from millstream.clients.core.producer_batch import (
     BATCH_OVERHEAD_BYTES,
@@ -27,8 +28,9 @@ class AccumulatorLimits:
 class RecordAccumulator:
     def __init__(self, limits: AccumulatorLimits) -> None:
         self._limits = limits
+        self._batch_bytes = limits.batch_bytes
         self._next_order = 0
-        self._queues: dict[TopicPartition, PartitionQueue] = {}
+        self._queues: dict[str, dict[int, PartitionQueue]] = {}
         self._busy: dict[TopicPartition, PartitionQueue] = {}
         self._unsettled: dict[ProducerBatch, None] = {}
         self.memory_used = 0
@@ -55,34 +57,42 @@ class RecordAccumulator:
         return self.memory_used + size_bytes <= self._limits.memory_bytes or self.memory_used == 0
 
     def queue(self, topic_partition: TopicPartition) -> PartitionQueue:
-        queue = self._queues.get(topic_partition)
+        queues = self.queues_of(topic_partition.topic)
+        queue = queues.get(topic_partition.partition)
         if queue is None:
-            queue = self._queues[topic_partition] = PartitionQueue(topic_partition)
+            queue = queues[topic_partition.partition] = PartitionQueue(topic_partition)
         return queue
+
+    def queues_of(self, topic: str) -> dict[int, PartitionQueue]:
+        """Those that were used so far, by partition."""
+        return self._queues.setdefault(topic, {})
+
+    def queue_lengths(self, topic: str) -> dict[int, int]:
+        """Batches waiting, by partition; partitions that are left out have none."""
+        return {
+            partition: len(queue.waiting)
+            for partition, queue in self.queues_of(topic).items()
+            if queue.waiting
+        }
 
     def append(
         self,
-        topic_partition: TopicPartition,
+        queue: PartitionQueue,
         record: tuple[int, bytes | None, bytes | None, Headers | None],
         size_bytes: int,
         now_ms: int,
+        callback: DeliveryCallback | None = None,
     ) -> tuple[ProducerBatch, int, bool]:
         """Add (timestamp ms, key, value, headers) to the partition's open batch, or start one.
 
         Returns the batch, the record's index in it, and whether the sender should look now: the batch is new (its
         linger time runs) or the one before it is full.
         """
-        queue = self._busy.get(topic_partition)
-        batch = queue.waiting[-1] if queue is not None and queue.waiting else None
-        started = False
-        if (
-            batch is None
-            or batch.attempts
-            or batch.encoded is not None
-            or (batch.size_bytes + size_bytes > self._limits.batch_bytes and batch.record_count)
-        ):
-            batch = self._start_batch(topic_partition, now_ms)
-            started = True
+        batch = queue.tail
+        look = False
+        if batch is None or not batch.is_open or batch.size_bytes + size_bytes > self._batch_bytes:
+            batch = self._start_batch(queue, now_ms)
+            look = True
         columns = batch.columns
         assert columns is not None, "an open batch keeps its records as columns"
         timestamp, key, value, headers = record
@@ -92,16 +102,21 @@ class RecordAccumulator:
         index = batch.record_count
         if headers:
             columns.headers[index] = headers
+        if callback is not None:
+            if batch.callbacks is None:
+                batch.callbacks = []
+            batch.callbacks.append((index, callback))
         batch.record_count = index + 1
         batch.size_bytes += size_bytes
         self.memory_used += size_bytes
-        return batch, index, started or batch.size_bytes >= self._limits.batch_bytes
+        return batch, index, look or batch.size_bytes >= self._batch_bytes
 
     def append_encoded(
         self, topic_partition: TopicPartition, encoded: bytearray, record_count: int, now_ms: int
     ) -> ProducerBatch:
         """Queue a batch that is finished but for its producer's numbers."""
-        batch = self._start_batch(topic_partition, now_ms)
+        batch = self._start_batch(self.queue(topic_partition), now_ms)
+        batch.is_open = False
         self.memory_used += len(encoded) - batch.size_bytes
         batch.columns = None
         batch.encoded = encoded
@@ -128,12 +143,19 @@ class RecordAccumulator:
             half.record_count = stop - start
             half.size_bytes = batch.size_bytes * (stop - start) // batch.record_count
             half.attempts = batch.attempts
+            half.is_open = False
+            half.callbacks = [
+                (index - start, callback)
+                for index, callback in batch.callbacks or ()
+                if start <= index < stop
+            ]
             if batch.base_sequence >= 0:
                 half.producer_id = batch.producer_id
                 half.producer_epoch = batch.producer_epoch
                 half.base_sequence = (batch.base_sequence + start) & 0x7FFFFFFF
             halves.append(half)
         batch.halves = (halves[0], halves[1])
+        batch.callbacks = None
         del self._unsettled[batch]
         self.memory_used -= batch.size_bytes
         for half in halves:
@@ -143,15 +165,16 @@ class RecordAccumulator:
 
     def settle(self, batch: ProducerBatch) -> None:
         """`batch` has its outcome and has left its queue: give its memory back."""
+        batch.is_open = False
         del self._unsettled[batch]
         self.memory_used -= batch.size_bytes
-        queue = self._queues[batch.topic_partition]
+        queue = self.queue(batch.topic_partition)
         if not queue.waiting and not queue.in_flight:
             self._busy.pop(batch.topic_partition, None)
 
-    def _start_batch(self, topic_partition: TopicPartition, now_ms: int) -> ProducerBatch:
+    def _start_batch(self, queue: PartitionQueue, now_ms: int) -> ProducerBatch:
         batch = ProducerBatch(
-            topic_partition,
+            queue.topic_partition,
             (self._next_order,),
             now_ms,
             now_ms + self._limits.delivery_timeout_ms,
@@ -159,7 +182,7 @@ class RecordAccumulator:
         self._next_order += 1
         self.memory_used += BATCH_OVERHEAD_BYTES
         self._unsettled[batch] = None
-        queue = self.queue(topic_partition)
         queue.waiting.append(batch)
-        self._busy[topic_partition] = queue
+        queue.tail = batch
+        self._busy[queue.topic_partition] = queue
         return batch

@@ -28,6 +28,7 @@ class PartitionQueue:
         "producer_epoch",
         "producer_id",
         "reset_wanted",
+        "tail",
         "topic_partition",
         "waiting",
     )
@@ -36,6 +37,8 @@ class PartitionQueue:
         self.topic_partition = topic_partition
         self.waiting: deque[ProducerBatch] = deque()
         self.in_flight: list[ProducerBatch] = []
+        self.tail: ProducerBatch | None = None
+        """The newest batch, which takes more records while it is open."""
         self.producer_id = -1
         self.producer_epoch = -1
         self.next_sequence = 0
@@ -72,6 +75,7 @@ class PartitionQueue:
         else:
             self.waiting.remove(batch)
         batch.attempts += 1
+        batch.is_open = False
         self.in_flight.append(batch)
 
     def put_back(self, batch: ProducerBatch) -> None:

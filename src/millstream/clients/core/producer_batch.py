@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from millstream.clients.core.interceptors import DeliveryCallback
 from millstream.clients.core.values import Headers, RecordMetadata
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
@@ -69,6 +70,10 @@ class ProducerBatch:
     halves: tuple[ProducerBatch, ProducerBatch] | None = None
     error_seen: bool = False
     """Somebody awaited a record of this batch and was told of its error."""
+    is_open: bool = True
+    """It may take more records: it was not sent, and nothing has encoded it."""
+    callbacks: list[tuple[int, DeliveryCallback]] | None = None
+    """Whom to tell of which record, in the order of the records."""
 
     @property
     def is_settled(self) -> bool:
@@ -78,15 +83,22 @@ class ProducerBatch:
         """Raises the batch's error when it failed. Only for a settled batch."""
         batch, index = self.holder_of(index)
         assert batch.outcome is not None, "metadata is asked of settled batches"
-        outcome = batch.outcome
-        if outcome.error is not None:
+        if batch.outcome.error is not None:
             batch.error_seen = True
-            raise outcome.error
+            raise batch.outcome.error
+        return batch.known_of(index)
+
+    def known_of(self, index: int) -> RecordMetadata:
+        """Of a settled batch that was not split; what is not known, or never will be, is -1."""
+        outcome = self.outcome
+        assert outcome is not None, "metadata is asked of settled batches"
+        if outcome.error is not None:
+            return RecordMetadata(*self.topic_partition, -1, -1)
         offset = outcome.base_offset + index if outcome.base_offset >= 0 else -1
         timestamp_ms = outcome.log_append_time_ms
-        if timestamp_ms < 0 and batch.columns is not None:
-            timestamp_ms = batch.columns.timestamps[index]
-        return RecordMetadata(*batch.topic_partition, offset, timestamp_ms)
+        if timestamp_ms < 0 and self.columns is not None:
+            timestamp_ms = self.columns.timestamps[index]
+        return RecordMetadata(*self.topic_partition, offset, timestamp_ms)
 
     def holder_of(self, index: int) -> tuple[ProducerBatch, int]:
         """The batch that carries record `index` now, after splits, and its index there."""

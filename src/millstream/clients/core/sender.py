@@ -64,6 +64,8 @@ class SenderPolicy:
     in_flight_max: int
     retries: int
     backoff: Backoff
+    availability_timeout_ms: int = 0
+    compression_level: int | None = None
 
 
 class Sender:
@@ -80,8 +82,11 @@ class Sender:
         self._random = random
         self._transaction = transaction
         self._in_flight_by_node: dict[int, int] = {}
+        self._stuck_since: dict[int, int] = {}
         self._batch_options = BatchOptions(
-            codec=policy.codec, is_transactional=transaction is not None
+            codec=policy.codec,
+            level=policy.compression_level,
+            is_transactional=transaction is not None,
         )
         self._identity: tuple[int, int] | None = None
         self._turn = 0
@@ -125,16 +130,28 @@ class Sender:
                 self.metadata_wanted = True
                 continue
             if not is_ready(leader):
+                self._stuck_since.setdefault(leader, now_ms)
                 continue
             size = sizes.get(leader, 0) + batch.size_bytes
             is_full = leader in chosen and size > self._policy.request_bytes_max
-            if is_full or self._in_flight_by_node.get(leader, 0) >= self._policy.in_flight_max:
+            if self._in_flight_by_node.get(leader, 0) >= self._policy.in_flight_max:
+                self._stuck_since.setdefault(leader, now_ms)
+                continue
+            if is_full:
                 continue
             if self._transaction is not None and not self._transaction.admit(queue.topic_partition):
                 continue
             sizes[leader] = size
+            self._stuck_since.pop(leader, None)
             chosen.setdefault(leader, {})[queue.topic_partition] = batch
         return [self._depart(node, batches, cluster, now_ms) for node, batches in chosen.items()]
+
+    def avoided_nodes(self, now_ms: int) -> set[int]:
+        """Brokers that had something to take for longer than `availability_timeout_ms` and took nothing (KIP-794)."""
+        limit_ms = self._policy.availability_timeout_ms
+        if limit_ms <= 0:
+            return set()
+        return {node for node, since in self._stuck_since.items() if now_ms - since >= limit_ms}
 
     def next_wake_ms(self, now_ms: int) -> int | None:
         """Milliseconds until a batch's linger, backoff or deadline ends; None when nothing waits for time."""
@@ -203,10 +220,12 @@ class Sender:
         """Fail the waiting batches whose delivery time is over, or whose transaction has failed."""
         settled: list[ProducerBatch] = []
         for queue in self._accumulator.busy_queues:
-            for batch in list(queue.waiting):
+            while queue.waiting:  # the oldest are first
+                batch = queue.waiting[0]
                 error = self._refusal or (_expired(batch) if batch.deadline_ms <= now_ms else None)
-                if error is not None:
-                    settled += self._give_up(queue, batch, error, waiting=True)
+                if error is None:
+                    break
+                settled += self._give_up(queue, batch, error, waiting=True)
             self._maybe_reset(queue)
         return settled
 

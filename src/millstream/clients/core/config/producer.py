@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
 from millstream.clients.core.settings import boolean, integer, one_of, optional_text, setting
 from millstream.errors import ConfigError
+from millstream.records.compression import Codec
 
 CODEC_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -18,6 +20,10 @@ def _acks(key: str, value: object) -> int:
     raise ConfigError(f'{key} must be "all", 1 or 0, got {value!r}')
 
 
+def _gzip_level(key: str, value: object) -> int:
+    return -1 if value == -1 else cast("int", integer(1, 9)(key, value))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerConfig(ClientConfig):
     acks: int = setting(-1, _acks, '"all" (every in-sync replica), 1 (leader) or 0 (no answer).')
@@ -25,6 +31,13 @@ class ProducerConfig(ClientConfig):
         True, boolean, "No duplicates and no reordering by retries; needs acks=all."
     )
     compression_type: str = setting("none", one_of(*CODEC_NAMES), "Codec of the batches.")
+    compression_gzip_level: int = setting(
+        -1, _gzip_level, "1 (fast) to 9 (small), -1 for zlib's own."
+    )
+    compression_lz4_level: int = setting(
+        9, integer(1, 17), "1 to 17; 9 is the fast compressor, as in Java."
+    )
+    compression_zstd_level: int = setting(3, integer(-131_072, 22), "-131072 (fast) to 22 (small).")
     batch_size: int = setting(16_384, integer(0), "A partition's batch is sent at this many bytes.")
     linger_ms: int = setting(5, integer(0), "How long a batch waits for company.")
     buffer_memory: int = setting(
@@ -47,6 +60,29 @@ class ProducerConfig(ClientConfig):
     transaction_timeout_ms: int = setting(
         60_000, integer(1), "A transaction open for longer is aborted by the coordinator."
     )
+    partitioner_ignore_keys: bool = setting(
+        False, boolean, "Partitions are chosen as for records without a key."
+    )
+    partitioner_adaptive_partitioning_enable: bool = setting(
+        True, boolean, "Records without a key go less often where much is waiting (KIP-794)."
+    )
+    partitioner_availability_timeout_ms: int = setting(
+        0, integer(0), "Avoid partitions whose broker took nothing for this long; 0: do not."
+    )
+
+    @property
+    def codec(self) -> Codec:
+        return Codec[self.compression_type.upper()]
+
+    @property
+    def compression_level(self) -> int | None:
+        """Of the codec that is used; None where it has none, or its own is wanted."""
+        levels = {
+            Codec.GZIP: None if self.compression_gzip_level == -1 else self.compression_gzip_level,
+            Codec.LZ4: self.compression_lz4_level,
+            Codec.ZSTD: self.compression_zstd_level,
+        }
+        return levels.get(self.codec)
 
     def __post_init__(self) -> None:
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
@@ -83,3 +119,9 @@ class ProducerSettings(ClientSettings, total=False):
     max_in_flight_requests_per_connection: int
     transactional_id: str | None
     transaction_timeout_ms: int
+    partitioner_ignore_keys: bool
+    partitioner_adaptive_partitioning_enable: bool
+    partitioner_availability_timeout_ms: int
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_zstd_level: int
