@@ -24,6 +24,7 @@ from millstream.clients.consumer_interceptor import ConsumerInterceptor, Consume
 from millstream.clients.core import consumer_arguments as arguments
 from millstream.clients.core.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.core.consumer_arguments import AnyOffset, AnyPartition
+from millstream.clients.core.consumer_metrics import ConsumerMetrics
 from millstream.clients.core.deserialization import AnyDeserializer, RecordReader
 from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.offset_reset import (
@@ -83,8 +84,6 @@ class Consumer(Generic[Key, Value]):
         if not {"client_id", "client.id"} & settings.keys():
             config = replace(config, client_id=_default_client_id(config.group_id))
         self.config = config
-        self.skipped_count = 0
-        """Records passed over because they could not be deserialized (deserialization_error skip)."""
         self._scope = TaskScope("consumer", self._background_failed)
         self._guard = CallGuard("consumer")
         self._subscription = SubscriptionState()
@@ -339,6 +338,12 @@ class Consumer(Generic[Key, Value]):
             return None
         return max(0, end - position)
 
+    def metrics(self) -> ConsumerMetrics:
+        """What was counted so far, and how far behind the position of each partition is."""
+        lags = {tp: self.lag(tp) for tp in self._subscription.partitions}
+        known = {tp: lag for tp, lag in lags.items() if lag is not None}
+        return ConsumerMetrics(replace(self._fetching.counters), known)
+
     async def beginning_offsets(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
@@ -488,7 +493,7 @@ class Consumer(Generic[Key, Value]):
         self._fetching.observe_metadata()
 
     def _skipped(self, error: RecordDeserializationError) -> None:
-        self.skipped_count += 1
+        self._fetching.counters.records_skipped += 1
         _LOG.warning("passed over (deserialization_error skip): %s", error)
 
     def _check(self) -> None:

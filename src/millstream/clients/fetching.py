@@ -11,6 +11,7 @@ import contextlib
 
 from millstream.clients.cluster import Cluster, Lane
 from millstream.clients.core.config import ConsumerConfig
+from millstream.clients.core.consumer_metrics import ConsumerCounters
 from millstream.clients.core.fetched_records import FetchedRecords
 from millstream.clients.core.fetcher import Fetcher, FetchIntent, FetchPolicy
 from millstream.clients.core.offset_reset import parse_offset_reset
@@ -41,6 +42,7 @@ class Fetching:
         self._fetcher = Fetcher(policy, subscription)
         self._positions = Positions(subscription, policy.reset)
         self._lookup = PositionLookup(config, cluster, self._positions)
+        self.counters = ConsumerCounters()
         self.records = FetchedRecords(subscription, check_crcs=config.check_crcs)
         self._wake = asyncio.Event()
         self._news = asyncio.Event()
@@ -88,6 +90,7 @@ class Fetching:
 
     async def _fetch(self, intent: FetchIntent) -> None:
         failure: KafkaError | None
+        began_ms = self._cluster.now_ms()
         try:
             response = await self._cluster.request(
                 intent.node_id,
@@ -103,12 +106,21 @@ class Fetching:
             self._fetcher.handle_failure(intent, error)
         else:
             failure = self._fetcher.handle_response(intent, response, self._cluster.now_ms())
+            self.counters.bytes_fetched += intent.record_bytes(response)
             self._learn(intent, response)
+        self._count(failed=failure is not None, took_ms=self._cluster.now_ms() - began_ms)
         self._news.set()
         if failure is not None:
             await self._pause()
         self._fetcher.finish(intent)
         self._wake.set()
+
+    def _count(self, *, failed: bool, took_ms: int) -> None:
+        counters = self.counters
+        counters.fetches += 1
+        counters.fetch_failures += failed
+        counters.fetch_ms += took_ms
+        counters.fetch_ms_max = max(counters.fetch_ms_max, took_ms)
 
     def _learn(self, intent: FetchIntent, response: FetchResponse) -> None:
         """Leaders that the answer names (KIP-951): who has moved is fetched from there without a look-up."""

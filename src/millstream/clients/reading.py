@@ -66,6 +66,7 @@ class Reading(Generic[Key, Value]):
             else:
                 if not records:
                     return []
+                self._fetching.counters.records_consumed += len(records)
                 records = self._interceptors.on_consume(records)
                 try:
                     await self._make_room()
@@ -109,6 +110,7 @@ class Reading(Generic[Key, Value]):
                 if not rows.num_rows and not batches:
                     raise broken from error
             if rows.num_rows:
+                self._fetching.counters.records_consumed += rows.num_rows
                 batches.append(ArrowRecords(*state.topic_partition, rows, chunk.next_offset))
             if broken is not None:
                 state.position = max(start, chunk.next_offset)

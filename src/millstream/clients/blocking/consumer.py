@@ -2,42 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Self, Unpack
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, Self, Unpack, final
 
-from millstream.clients import consumer, range_reader
+from millstream.clients import consumer, member, range_reader
 from millstream.clients.blocking.twin import Twin, calls, waits
+from millstream.clients.consumer_interceptor import ConsumerInterceptor
 from millstream.clients.core.config import ConsumerSettings
-from millstream.clients.core.values import ConsumerRecord
+from millstream.clients.core.consumer_arguments import AnyOffset, AnyPartition
+from millstream.clients.core.deserialization import AnyDeserializer
+from millstream.clients.core.type_variables import Key, Value
+from millstream.clients.core.values import ConsumerRecord, OffsetAndMetadata
+from millstream.errors import KafkaError
+from millstream.model import TopicPartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Consumer(Twin[consumer.Consumer]):
-    """See `millstream.clients.Consumer`: same settings, same methods. One thread at a time may use it.
+class RebalanceListener:
+    """As the asyncio one, with plain methods: they run on a thread of their own, and may use the consumer.
 
-    Heartbeats do not depend on the caller: they are sent by the loop's own thread. A RebalanceListener's methods run
-    on that thread too.
+    The thread that called poll(), unsubscribe() or close() waits for them.
     """
 
-    def __init__(self, **settings: Unpack[ConsumerSettings]) -> None:
-        super().__init__(lambda: consumer.Consumer(**settings))
+    def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        """About to be given up: the place to commit what is processed."""
+
+    def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        """New in the assignment: the place to seek."""
+
+    def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
+        """Taken away already, others may own them: too late to commit."""
+        self.on_partitions_revoked(partitions)
+
+
+CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], KafkaError | None], None]
+
+
+class Consumer(Twin[consumer.Consumer[Key, Value]], Generic[Key, Value]):
+    """See `millstream.clients.Consumer`: same settings, same methods. One thread at a time may use it.
+
+    A second thread gets ConcurrentUse; only `wakeup` and `close` may be called while another is in a call. Heartbeats
+    do not depend on the caller: they are sent by the loop's own thread, where deserializers and interceptors run too.
+    """
+
+    def __init__(
+        self,
+        *,
+        key_deserializer: AnyDeserializer[Key] | None = None,
+        value_deserializer: AnyDeserializer[Value] | None = None,
+        interceptors: Sequence[ConsumerInterceptor[Key, Value]] = (),
+        **settings: Unpack[ConsumerSettings],
+    ) -> None:
+        super().__init__(
+            lambda: consumer.Consumer(
+                key_deserializer=key_deserializer,
+                value_deserializer=value_deserializer,
+                interceptors=interceptors,
+                **settings,
+            )
+        )
 
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> ConsumerRecord:
+    def __next__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes."""
         record = self._client.next_at_hand()
         return self._loop.run(self._client.__anext__()) if record is None else record
 
-    assign = calls(consumer.Consumer.assign)
-    subscribe = calls(consumer.Consumer.subscribe)
+    def subscribe(
+        self,
+        topics: Iterable[str] | None = None,
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        listener: RebalanceListener | None = None,
+    ) -> None:
+        """See the asyncio Consumer. An empty list of topics is `unsubscribe`, and waits for it."""
+        names = topics if topics is None or isinstance(topics, str) else list(topics)
+        told = None if listener is None else _OnThread(listener)
+        self._loop.call(lambda: self._client.subscribe(names, pattern=pattern, listener=told))
+        if names is not None and not names:
+            self.unsubscribe()
+
+    def assign(self, partitions: Iterable[AnyPartition]) -> None:
+        """See the asyncio Consumer. No partition at all is `unsubscribe`, and waits for it."""
+        wanted = list(partitions)
+        self._loop.call(lambda: self._client.assign(wanted))
+        if not wanted:
+            self.unsubscribe()
+
+    def poll(
+        self, *, max_records: int | None = None, timeout_ms: int = 1_000
+    ) -> list[ConsumerRecord[Key, Value]]:
+        """See the asyncio Consumer."""
+        return self._loop.run(self._client.poll(max_records=max_records, timeout_ms=timeout_ms))
+
+    def wakeup(self) -> None:
+        """From any thread: the call that is waiting, or else the next one, raises WakeupError."""
+        self._loop.call_soon(self._client.wakeup)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, AnyOffset] | None = None,
+        callback: CommitCallback | None = None,
+    ) -> None:
+        """See the asyncio Consumer. The callback runs while a later call of this consumer waits for it."""
+        told = None
+        if callback is not None:
+
+            async def told(
+                committed: Mapping[TopicPartition, OffsetAndMetadata], error: KafkaError | None
+            ) -> None:
+                await asyncio.to_thread(callback, committed, error)
+
+        self._loop.call(lambda: self._client.commit_async(offsets, told))
+
     unsubscribe = waits(consumer.Consumer.unsubscribe)
     assignment = calls(consumer.Consumer.assignment)
     subscription = calls(consumer.Consumer.subscription)
-    poll = waits(consumer.Consumer.poll)
     poll_arrow = waits(consumer.Consumer.poll_arrow)
     pause = calls(consumer.Consumer.pause)
     resume = calls(consumer.Consumer.resume)
@@ -48,6 +134,7 @@ class Consumer(Twin[consumer.Consumer]):
     position = waits(consumer.Consumer.position)
     high_watermark = calls(consumer.Consumer.high_watermark)
     lag = calls(consumer.Consumer.lag)
+    metrics = calls(consumer.Consumer.metrics)
     beginning_offsets = waits(consumer.Consumer.beginning_offsets)
     end_offsets = waits(consumer.Consumer.end_offsets)
     offsets_for_times = waits(consumer.Consumer.offsets_for_times)
@@ -55,6 +142,23 @@ class Consumer(Twin[consumer.Consumer]):
     commit = waits(consumer.Consumer.commit)
     committed = waits(consumer.Consumer.committed)
     group_metadata = calls(consumer.Consumer.group_metadata)
+
+
+@final
+class _OnThread(member.RebalanceListener):
+    """A thread is a place where a blocking client can be used; the event loop is not."""
+
+    def __init__(self, listener: RebalanceListener) -> None:
+        self._listener = listener
+
+    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
+        await asyncio.to_thread(self._listener.on_partitions_revoked, partitions)
+
+    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
+        await asyncio.to_thread(self._listener.on_partitions_assigned, partitions)
+
+    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
+        await asyncio.to_thread(self._listener.on_partitions_lost, partitions)
 
 
 class RangeReader(Twin[range_reader.RangeReader]):

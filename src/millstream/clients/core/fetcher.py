@@ -112,6 +112,9 @@ class FetchIntent:
             for partition in topic.partitions
         ]
 
+    def record_bytes(self, response: FetchResponse) -> int:
+        return sum(len(answer.records or b"") for _, answer in self.answers(response))
+
     def news(self, response: FetchResponse) -> LeaderNews:
         leaders = [(tp, answer.current_leader) for tp, answer in self.answers(response)]
         return LeaderNews.collect(leaders, response.node_endpoints)
