@@ -10,7 +10,7 @@ from typing import cast
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.config.security import SecurityConfig
 from millstream.clients.core.credentials import ProvidedToken, TokenSource, UnsecuredToken
-from millstream.errors import ConfigError
+from millstream.errors import SaslAuthenticationFailed
 from millstream.runtime import Clock, Random
 from millstream.security.sasl_oauthbearer import OAuthBearerToken, unsecured_token
 
@@ -33,7 +33,7 @@ class BearerTokens:
         self._fetching = asyncio.Lock()
 
     async def get(self) -> OAuthBearerToken:
-        """Raises what the user's function raises, SaslAuthenticationFailed or NetworkException of the endpoint."""
+        """Raises SaslAuthenticationFailed when whoever gives tokens refuses, NetworkException when it cannot be asked."""
         async with self._fetching:
             now_ms = self._clock.now().wall_ms
             if self._token is None or now_ms >= self._renew_at_ms:
@@ -48,9 +48,14 @@ class BearerTokens:
             claims = {**source.claims, "iat": now_ms // 1000}
             return unsecured_token(claims, now_ms + source.lifetime_ms, source.extensions)
         if isinstance(source, ProvidedToken):
-            token = await _provided(source)
+            try:
+                token = await _provided(source)
+            except Exception as error:
+                raise SaslAuthenticationFailed(
+                    f"sasl_oauthbearer_token_provider raised {error!r}"
+                ) from error
             if not isinstance(token, OAuthBearerToken):
-                raise ConfigError(
+                raise SaslAuthenticationFailed(
                     f"sasl_oauthbearer_token_provider must return an OAuthBearerToken, got {token!r}"
                 )
             return token

@@ -116,6 +116,7 @@ class Cluster:
         self._metadata_observer = metadata_observer
         self._refusal: KafkaError | None = None  # why the last metadata could not be had for good
         self._refusal_count = 0
+        self._metadata_error: KafkaError | None = None
 
     @property
     def picture(self) -> ClusterMetadata:
@@ -340,12 +341,13 @@ class Cluster:
         except KafkaError as error:
             self._metadata_failed(error)
         else:
-            self._refusal = None
+            self._refusal = self._metadata_error = None
             self.metadata.handle_response(response, self.now_ms(), version)
         self._metadata_changed.set()
         self._metadata_observer()
 
     def _metadata_failed(self, error: KafkaError) -> None:
+        self._metadata_error = error
         if error.retriable:
             self.metadata.handle_failure(
                 self.now_ms(), nobody_reachable=isinstance(error, NoBrokerReachable)
@@ -364,6 +366,10 @@ class Cluster:
         if self._connections.any_failed and not self.picture.topics:
             return BrokerNotAvailable(
                 f"{otherwise}; no broker could be reached: {self._connections.why_unreachable()}"
+            )
+        if self._metadata_error is not None:
+            return RequestTimedOut(
+                f"{otherwise}; the last attempt to fetch it: {self._metadata_error}"
             )
         return RequestTimedOut(f"{otherwise} (waited until the time limit)")
 

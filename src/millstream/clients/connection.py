@@ -22,6 +22,7 @@ from millstream.clients.core.api_versions import (
 from millstream.clients.core.connection_state import ConnectionState
 from millstream.clients.core.foreign_protocols import early_end, unexpected_size
 from millstream.errors import (
+    IllegalSaslState,
     KafkaError,
     NetworkException,
     ProtocolError,
@@ -173,6 +174,14 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             lifetime_ms = await self._authenticator.authenticate(self)
+        except IllegalSaslState as error:
+            if self._session_ends is None:
+                self._close(error)
+                raise
+            # Brokers refuse to be asked twice within a second; a new connection is always right.
+            again = NetworkException(f"{self.address} did not take up authentication again")
+            self._close(again)
+            raise again from error
         except KafkaError as error:
             self._close(error)
             raise
@@ -190,14 +199,19 @@ class Connection(asyncio.BufferedProtocol):
             self._watch_idleness(self._options.idle_ms_max / 1000)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        hint = early_end(self._options.security_protocol, self._answers)
-        reason = NetworkException(
-            f"{self.address} closed the connection{f': {exc}' if exc else hint}"
-        )
-        reason.__cause__ = exc
-        self._close(reason)
+        self._close(self._why_lost(exc))
         if not self._closed.done():
             self._closed.set_result(None)
+
+    def _why_lost(self, cause: Exception | None) -> KafkaError:
+        if cause is None:
+            hint = early_end(self._options.security_protocol, self._answers)
+            return NetworkException(f"{self.address} closed the connection{hint}")
+        if self._answers == 0 and self._options.security_protocol.endswith("SSL"):
+            from millstream.clients.tls import tls_failure
+
+            return tls_failure(self.address, cause)  # TLS 1.3 refuses our certificate this late
+        return NetworkException(f"{self.address} closed the connection: {cause}")
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
         if self._frame is not None:

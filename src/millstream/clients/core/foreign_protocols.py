@@ -19,7 +19,9 @@ def unexpected_size(size: int, frame_bytes_max: int) -> str:
 def early_end(security_protocol: str, answers: int) -> str:
     """Why a broker may have closed a connection after so few answers; empty when that tells nothing."""
     encrypted = security_protocol.endswith("SSL")
-    if answers == 0 and not encrypted:
+    if answers == 0 and encrypted:
+        return " before it answered; it may want a certificate of ours (ssl_keystore_location)"
+    if answers == 0:
         return " before it answered; listeners for TLS do that: try security_protocol=SSL"
     if answers == 1 and not security_protocol.startswith("SASL"):
         wanted = "SASL_SSL" if encrypted else "SASL_PLAINTEXT"
