@@ -1,9 +1,19 @@
 """Clients for asyncio: Producer, Consumer, Admin. `millstream.clients.blocking` has the same for plain code."""
 
 from millstream.clients.admin import Admin, NewTopic
-from millstream.clients.consumer import ArrowRecords, Consumer
+from millstream.clients.consumer import Consumer
+from millstream.clients.consumer_interceptor import ConsumerInterceptor
+from millstream.clients.core.consumer_errors import (
+    CommitFailed,
+    CorruptBatch,
+    LogTruncation,
+    NoOffsetForPartition,
+    WakeupError,
+)
 from millstream.clients.core.interceptors import ProducerInterceptor, ProducerRecord
+from millstream.clients.core.misuse import ConcurrentUse, IllegalState
 from millstream.clients.core.partitioner import RoundRobinPartitioner
+from millstream.clients.core.serialization import RecordDeserializationError
 from millstream.clients.core.share_values import AcknowledgeType, TopicIdPartition
 from millstream.clients.core.transaction_errors import (
     TransactionAborted,
@@ -21,6 +31,7 @@ from millstream.clients.delivery import BatchDelivery, Delivery
 from millstream.clients.member import RebalanceListener
 from millstream.clients.producer import Producer
 from millstream.clients.range_reader import RangeReader
+from millstream.clients.reading import ArrowRecords
 from millstream.clients.share_consumer import ShareConsumer
 from millstream.model import TopicPartition
 
@@ -29,11 +40,18 @@ __all__ = [
     "Admin",
     "ArrowRecords",
     "BatchDelivery",
+    "CommitFailed",
+    "ConcurrentUse",
     "Consumer",
     "ConsumerGroupMetadata",
+    "ConsumerInterceptor",
     "ConsumerRecord",
+    "CorruptBatch",
     "Delivery",
+    "IllegalState",
+    "LogTruncation",
     "NewTopic",
+    "NoOffsetForPartition",
     "OffsetAndMetadata",
     "OffsetAndTimestamp",
     "Producer",
@@ -41,12 +59,14 @@ __all__ = [
     "ProducerRecord",
     "RangeReader",
     "RebalanceListener",
+    "RecordDeserializationError",
     "RecordMetadata",
+    "RoundRobinPartitioner",
     "ShareConsumer",
     "TopicIdPartition",
-    "RoundRobinPartitioner",
     "TopicPartition",
     "TransactionAborted",
     "TransactionFailed",
     "TransactionalProducerFailed",
+    "WakeupError",
 ]

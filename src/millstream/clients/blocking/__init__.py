@@ -1,7 +1,7 @@
 """Clients for plain code and threads: the asyncio clients, driven by one loop thread per process."""
 
 from millstream.clients.blocking.admin import Admin
-from millstream.clients.blocking.consumer import Consumer, RangeReader
+from millstream.clients.blocking.consumer import Consumer, RangeReader, RebalanceListener
 from millstream.clients.blocking.loop_thread import ForkedClient
 from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
 from millstream.clients.blocking.share_consumer import ShareConsumer
@@ -14,5 +14,6 @@ __all__ = [
     "ForkedClient",
     "Producer",
     "RangeReader",
+    "RebalanceListener",
     "ShareConsumer",
 ]
