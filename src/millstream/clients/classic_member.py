@@ -71,7 +71,7 @@ class ClassicMember:
                 rack=config.client_rack or None,
             )
         )
-        self._join_task: asyncio.Task[list[TopicPartition]] | None = None
+        self._join_task: asyncio.Task[list[TopicPartition] | None] | None = None
         self._new_assignment: list[TopicPartition] | None = None
         """Given by the coordinator, not taken over yet."""
         self._heartbeat_task: asyncio.Task[None] | None = None
@@ -103,10 +103,11 @@ class ClassicMember:
             raise fatal
         self._notice_metadata()
         while self._needs_join():
-            if self._new_assignment is None and not await self._joins(deadline_ms, before_revoke):
-                return
-            await self._take_assignment(before_revoke)
-            self._last_poll_ms = self._cluster.now_ms()
+            if self._new_assignment is not None or await self._joins(deadline_ms, before_revoke):
+                await self._take_assignment(before_revoke)
+                self._last_poll_ms = self._cluster.now_ms()
+            elif self._join_task is not None:
+                return  # it goes on behind us
 
     async def leave(self) -> None:
         """Tell the coordinator, so that the others get our partitions at once."""
@@ -127,7 +128,7 @@ class ClassicMember:
         )
 
     async def _joins(self, deadline_ms: int, before_revoke: BeforeRevoke) -> bool:
-        """Whether there is an assignment by the deadline. Joining goes on behind it."""
+        """Whether there is an assignment by the deadline."""
         if self._join_task is None:
             await self._lose_what_is_lost()
             if not self._membership.policy.is_cooperative:
@@ -139,7 +140,7 @@ class ClassicMember:
             return False
         task, self._join_task = self._join_task, None
         self._new_assignment = task.result()
-        return True
+        return self._new_assignment is not None
 
     async def _lose_what_is_lost(self) -> None:
         """The coordinator counted us out: what we hold may have other owners already."""
@@ -178,8 +179,11 @@ class ClassicMember:
         topics = self._membership.group_topics
         return {topic: replica_racks(picture, topic) for topic in topics if topic in picture.topics}
 
-    async def _join(self) -> list[TopicPartition]:
-        """Until we have an assignment. Raises errors that trying again does not cure."""
+    async def _join(self) -> list[TopicPartition] | None:
+        """Until we have an assignment; none when we hold what we have lost, which poll() must tell before we join.
+
+        Raises errors that trying again does not cure.
+        """
         failures = 0
         while True:
             try:
@@ -188,6 +192,8 @@ class ClassicMember:
                 self._membership.rejoin_wanted = True
                 if not (error.retriable or isinstance(error, _JOIN_AGAIN)):
                     raise
+                if self._membership.assignment_lost and self._owned.all:
+                    return None
                 if isinstance(
                     error,
                     NotCoordinator | CoordinatorNotAvailable | NetworkException | RequestTimedOut,
@@ -223,7 +229,6 @@ class ClassicMember:
             ApiKey.SYNC_GROUP,
             membership.sync_request(assignments),
             SyncGroupResponse,
-            timeout_ms=membership.policy.max_poll_interval_ms + _JOIN_GRACE_MS,
         )
         return membership.handle_sync(synced, self._cluster.now_ms())
 
