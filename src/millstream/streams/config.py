@@ -24,7 +24,9 @@ class StreamsConfig:
 
     `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own
     partitioner. `batch_records_max` bounds a run through the operators; 1 is record at a time.
-    `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where records go that CONTINUE leaves out.
+    `cache_max_bytes` (statestore.cache.max.bytes) bounds what tables hold back between commits; 0, the
+    default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where
+    records go that CONTINUE leaves out.
     """
 
     application_id: str
@@ -36,3 +38,4 @@ class StreamsConfig:
     batch_records_max: int = 10_000
     partition_count: Callable[[str], int] | None = None
     dead_letter_topic: str | None = None
+    cache_max_bytes: int = 0

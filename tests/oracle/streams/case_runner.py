@@ -79,6 +79,8 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
         fields["default_timestamps"] = timestamps(config.pop("default.timestamp.extractor"))
     if "errors.dead.letter.queue.topic.name" in config:
         fields["dead_letter_topic"] = config.pop("errors.dead.letter.queue.topic.name")
+    if "statestore.cache.max.bytes" in config:
+        fields["cache_max_bytes"] = int(config.pop("statestore.cache.max.bytes"))
     if config:
         raise Unsupported(f"setting {min(config)}")
     return StreamsConfig(APPLICATION_ID, **fields), builder

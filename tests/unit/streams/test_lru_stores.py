@@ -87,7 +87,7 @@ def test_a_table_may_be_kept_in_one() -> None:
         given = driver.input_topic("in")
         for key in "abc":
             given.pipe(key, "x", at=1)
-        assert [key for key, _ in driver.stores["few"].scan()] == ["b", "c"]
+        assert [key for key, _ in driver.stores()["few"].scan()] == ["b", "c"]
 
 
 @pytest.mark.parametrize(

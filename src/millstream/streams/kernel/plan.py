@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch, merge_by_ordinal
+from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.state.cache import Origin, RecordCache
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode
 
 _PATHS_MAX = 16
@@ -32,19 +34,33 @@ class PlanNode:
     node: Node
     operator: Operator
     children: list[PlanNode] = field(default_factory=list)
+    cache: RecordCache | None = None
+    """Of the table that the operator writes: its changes go on when the cache is flushed, not before."""
+
+    @property
+    def reached(self) -> list[PlanNode]:
+        """Where rows go at once."""
+        return self.children if self.cache is None else []
 
 
 class Plan:
     """The nodes below one source."""
 
     def __init__(
-        self, source: PlanNode, depth_first: DepthFirst, on_failure: OnFailure, *, single: bool
+        self,
+        source: PlanNode,
+        depth_first: DepthFirst,
+        on_failure: OnFailure,
+        *,
+        single: bool,
+        origins_matter: bool = False,
     ) -> None:
         self._source = source
         self._depth_first = depth_first
         self._on_failure = on_failure
         self._order = _parents_first(source)
         self.record_at_a_time = single or not _merges_by_ordinal(source, self._order)
+        self._origins_matter = origins_matter
 
     def run(self, batch: Batch) -> None:
         """Send rows from the source through everything below it."""
@@ -63,6 +79,9 @@ class Plan:
                 continue
             rows = merge_by_ordinal(batches)
             try:
+                if each.cache is not None:
+                    self._absorb(each, each.cache, rows)
+                    continue
                 routed = each.operator.route(rows)
                 if routed is None:
                     routed = [each.operator.process(rows)] * len(each.children)
@@ -72,16 +91,36 @@ class Plan:
             for child, given in zip(each.children, routed, strict=True):
                 inbox[child.name].append(given)
 
+    def _absorb(self, each: PlanNode, cache: RecordCache, rows: Batch) -> None:
+        """Row by row where somebody below may ask what record a row came from."""
+        if self._origins_matter or any(rows.headers):
+            for row in range(len(rows)):
+                self._depth_first.deliver(each, rows.take((row,)))
+        else:
+            cache.origin = self._depth_first.origin_of(rows)
+            each.operator.process(rows)
+
 
 class DepthFirst:
     """Record at a time: a row runs through all nodes below before the next one starts."""
 
-    def __init__(self, on_failure: OnFailure) -> None:
+    def __init__(self, context: TaskContext, on_failure: OnFailure) -> None:
+        self._context = context
         self._on_failure = on_failure
+
+    def origin_of(self, rows: Batch) -> Origin:
+        """The record that the last of the rows came from."""
+        context = self._context
+        offset = context.offsets[rows.ordinals[-1]]
+        return Origin(context.topic, offset, rows.headers[-1])
 
     def deliver(self, each: PlanNode, rows: Batch) -> None:
         """One row into a node, and what comes of it, row by row, into its children."""
         try:
+            if each.cache is not None:
+                each.cache.origin = self.origin_of(rows)
+                each.operator.process(rows)
+                return
             routed = each.operator.route(rows)
             if routed is None:
                 given = each.operator.process(rows)
@@ -116,14 +155,14 @@ def _parents_first(source: PlanNode) -> list[PlanNode]:
         each = stack.pop()
         if each.name not in seen:
             seen.add(each.name)
-            waiting.update(child.name for child in each.children)
-            stack.extend(each.children)
+            waiting.update(child.name for child in each.reached)
+            stack.extend(each.reached)
     order: list[PlanNode] = []
     ready = [source]
     while ready:
         each = ready.pop()
         order.append(each)
-        for child in reversed(each.children):
+        for child in reversed(each.reached):
             waiting[child.name] -= 1
             if waiting[child.name] == 0:
                 ready.append(child)
@@ -149,7 +188,7 @@ def _merges_by_ordinal(source: PlanNode, order: list[PlanNode]) -> bool:
 
 def _meetings(order: list[PlanNode]) -> list[set[str]]:
     """Places where rows of several paths meet: nodes with several parents, sinks of one topic."""
-    parents = Counter(child.name for each in order for child in each.children)
+    parents = Counter(child.name for each in order for child in each.reached)
     meetings = [{name} for name, count in parents.items() if count > 1]
     sinks: dict[str | None, set[str]] = {}
     for each in order:
@@ -191,5 +230,5 @@ def _paths(source: PlanNode, places: set[str]) -> list[list[PlanNode]] | None:
             if len(found) > _PATHS_MAX:
                 return None
             continue
-        stack.extend([*path, child] for child in reversed(path[-1].children))
+        stack.extend([*path, child] for child in reversed(path[-1].reached))
     return found

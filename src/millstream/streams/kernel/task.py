@@ -13,6 +13,7 @@ from functools import partial
 from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.errors import ProcessingError, SerializationError, StreamsError
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBatch
+from millstream.streams.kernel.caches import TaskCaches
 from millstream.streams.kernel.compile import Store, make_operator, source_serdes, store_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
@@ -23,6 +24,7 @@ from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, Run, S
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.processor import PunctuationType
+from millstream.streams.state.cache import RecordCache
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.join_buffer import JoinBuffer
@@ -86,22 +88,24 @@ class StreamTask:
         self._topology = topology
         self._records = SinkRecords()
         self._byte_stores = stores(self.id)
+        cached = config.cache_max_bytes > 0 and not sub_topology.is_global
         try:
             self._stores: dict[str, Store] = {
-                spec.name: self._open(spec) for spec in topology.stores_of(sub_topology)
+                spec.name: self._open(spec, cached=cached)
+                for spec in topology.stores_of(sub_topology)
             }
         except BaseException:
             self._byte_stores.close()  # or their lock would outlive a task that nobody has
             raise
         nodes = self._make_nodes(sub_topology)
-        self._depth_first = DepthFirst(self._failed)
+        self._depth_first = DepthFirst(self._context, self._failed)
         self._nodes = nodes
         queues: dict[str, RecordQueue] = {}
         self._plans: dict[str, Plan] = {}
-        single = config.on_processing_error is OnError.CONTINUE or config.batch_records_max == 1
+        self._caches = TaskCaches(self._stores, nodes, self._context, self._make_plan)
         for each in nodes.values():
             if isinstance(each.node, SourceNode):
-                self._plans[each.name] = Plan(each, self._depth_first, self._failed, single=single)
+                self._plans[each.name] = self._make_plan(each)
                 for reader in self._readers(each.node, pattern_topics):
                     queues[reader.topic] = RecordQueue(reader, self._context)
         self._group = PartitionGroup(queues)
@@ -180,12 +184,18 @@ class StreamTask:
             self._records.end_run()
             processed += len(run.batch)
             left -= len(run.batch)
+            if self._caches.is_full:
+                self._flush_caches()
         output = self._take_output()
         output.processed = processed
         return output
 
     def prepare_commit(self) -> PreparedCommit:
-        """Everything up to here is one unit: these input offsets, this output, the stores' writes."""
+        """Everything up to here is one unit: these input offsets, this output, the stores' writes.
+
+        What the caches hold goes on now and is part of the output.
+        """
+        self._flush_caches()
         offsets = {
             topic: queue.next_offset
             for topic, queue in self._group.queues.items()
@@ -252,18 +262,20 @@ class StreamTask:
 
     # Construction.
 
-    def _open(self, spec: StoreSpec) -> Store:
+    def _open(self, spec: StoreSpec, *, cached: bool) -> Store:
         config = self.config
         topic = self._topology.changelog_topic(spec.name, config.application_id)
         key, value = store_serdes(spec, config)
+        rows = TransactionalRows(self._byte_stores.open(spec))
         parts = StoreParts(
             spec,
-            TransactionalRows(self._byte_stores.open(spec)),
+            rows,
             key,
             value,
             Changelog(topic) if spec.logging else None,
             self._context,
             spec.other_value or config.default_value,
+            RecordCache(rows) if cached and spec.is_cacheable else None,
         )
         if spec.kind is StoreKind.WINDOW:
             return PlainWindowStore(parts)
@@ -297,6 +309,18 @@ class StreamTask:
                 if branches is not None:
                     each.children = [made[name] for _, name in branches]
         return made
+
+    def _make_plan(self, source: PlanNode) -> Plan:
+        config = self.config
+        single = config.on_processing_error is OnError.CONTINUE or config.batch_records_max == 1
+        origins_matter = any(
+            each.operator.needs_records
+            or (isinstance(each.node, SinkNode) and not isinstance(each.node.topic, str))
+            for each in self._nodes.values()
+        )
+        return Plan(
+            source, self._depth_first, self._failed, single=single, origins_matter=origins_matter
+        )
 
     def _make_operator(self, name: str) -> Operator:
         node = self._topology.nodes[name]
@@ -353,6 +377,11 @@ class StreamTask:
                 raise
             except Exception as error:
                 raise ProcessingError(f"punctuation of {due.node} failed: {error!r}") from error
+
+    def _flush_caches(self) -> None:
+        self._run = None
+        self._caches.flush()
+        self._records.end_run()
 
     def _take_output(self) -> TaskOutput:
         changelogs = {}

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from struct import Struct
 
 from millstream.streams.errors import StreamsError
-from millstream.streams.state.store import DECODED_ROWS_MAX, StateStore, StoreParts
+from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.store import DECODED_ROWS_MAX, Change, StateStore, StoreParts
 
 _TIMESTAMP = Struct(">q")
 _pack_timestamp = _TIMESTAMP.pack
@@ -54,16 +55,27 @@ class TimestampedKeyValueStore(StateStore):
             raise
         except Exception as error:
             raise self._unwritable(key, value) from error
+        stored = None if written is None else _pack_timestamp(timestamp) + written
+        if self.cache is not None:
+            self.cache.write(data, data, stored, timestamp)
+        self.rows.pending[data] = stored
         if written is None:
-            self.rows.pending[data] = None
             self._decoded.pop(data, None)
-        else:
-            self.rows.pending[data] = _pack_timestamp(timestamp) + written
-            if self._keeps:
-                self._decoded[data] = (value, timestamp)
-        if self.changelog is not None:
+        elif self._keeps:
+            self._decoded[data] = (value, timestamp)
+        if self.changelog is not None and self.cache is None:
             headers = self.record_headers() if self.spec.log_headers else ()
             self.changelog.append(data, written, timestamp, headers)
+
+    def logged_value(self, stored: bytes) -> bytes:
+        return stored[8:]
+
+    def change_of(self, entry: CacheEntry) -> Change:
+        new, old = (
+            None if stored is None else self._decode_value(stored[8:])
+            for stored in (entry.stored, entry.before)
+        )
+        return Change(self._key.decode(entry.row_key), new, old, entry.timestamp, entry.origin)
 
     def scan(
         self, low: object = None, high: object = None, *, reverse: bool = False
@@ -113,9 +125,11 @@ class KeyValueStore(StateStore):
             raise
         except Exception as error:
             raise self._unwritable(key, value) from error
-        self.rows.put(data, written)
-        if self.changelog is not None:
+        if self.cache is not None:
+            self.cache.write(data, data, written, self.now())
+        elif self.changelog is not None:
             self.changelog.append(data, written, self.now())
+        self.rows.put(data, written)
 
     def put_if_absent(self, key: object, value: object) -> object:
         """Set the value of a key that has none; gives the value it had."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
+from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.segmented import SegmentedStore, pack_time, unpack_time
+from millstream.streams.state.store import Change
 
 Session = tuple[Windowed[object], object]
 
@@ -28,6 +30,9 @@ class SessionStore(SegmentedStore):
         """Set the value of a session; None removes it. `timestamp` is that of the changelog record."""
         key = self._changelog_key(session)
         written = self.encoded(session.key, value)[1]
+        row_key = self._row_key(key, session.end_ms)
+        if self.cache is not None:
+            self.cache.write(row_key, key, written, timestamp)
         if (
             written is not None or self.spec.persistent
         ):  # in memory a removal is not the newest session
@@ -35,9 +40,17 @@ class SessionStore(SegmentedStore):
         if self.is_expired(session.end_ms):
             self.expired_puts += 1
         else:
-            self.rows.put(self._row_key(key, session.end_ms), written)
-        if self.changelog is not None:
+            self.rows.put(row_key, written)
+        if self.changelog is not None and self.cache is None:
             self.changelog.append(key, written, timestamp)
+
+    def change_of(self, entry: CacheEntry) -> Change:
+        data, start, end = self._split(entry.row_key)
+        new, old = (
+            None if stored is None else self._decode_value(stored)
+            for stored in (entry.stored, entry.before)
+        )
+        return Change(Windowed(self._key.decode(data), start, end), new, old, end, entry.origin)
 
     def find(
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool = False

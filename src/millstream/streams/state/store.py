@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from millstream.streams.errors import SerializationError
 from millstream.streams.serdes.serde import Serde
+from millstream.streams.state.cache import CacheEntry, Origin, RecordCache
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology.stores import StoreSpec
@@ -35,6 +36,17 @@ class StoreParts:
     changelog: Changelog | None
     record_time: RecordTime | None = None
     other_value: Serde[Any] | None = None  # Any: the right side of a join
+    cache: RecordCache | None = None
+
+
+class Change(NamedTuple):
+    """A change of a row that leaves the cache, in the application's types."""
+
+    key: object
+    new: object
+    old: object
+    timestamp: int
+    origin: Origin
 
 
 class StateStore(ABC):
@@ -45,6 +57,7 @@ class StateStore(ABC):
         self.name = parts.spec.name
         self.changelog = parts.changelog
         self.rows = parts.rows
+        self.cache = parts.cache
         self.times = dict(parts.rows.metadata.times)
         """Stream time and emitted close time of the operators that own the store; committed with the rows."""
         self._key = parts.key
@@ -68,6 +81,26 @@ class StateStore(ABC):
         self.times = dict(self.rows.metadata.times)
         if self.changelog is not None:
             self.changelog.take()
+        if self.cache is not None:
+            self.cache.clear()
+
+    def flush_cache(self, *, as_changes: bool) -> list[Change]:
+        """Log what the cache holds, and give it out, in the order of the latest writes, if it is a table's."""
+        entries = [] if self.cache is None else self.cache.take()
+        if self.changelog is not None:
+            for entry in entries:
+                headers = entry.origin.headers if self.spec.log_headers else ()
+                value = None if entry.stored is None else self.logged_value(entry.stored)
+                self.changelog.append(entry.log_key, value, entry.timestamp, headers)
+        return [self.change_of(entry) for entry in entries] if as_changes else []
+
+    def logged_value(self, stored: bytes) -> bytes:
+        """The changelog's form of a stored row."""
+        return stored
+
+    def change_of(self, entry: CacheEntry) -> Change:
+        """Only asked of stores that are cached and belong to a table."""
+        raise AssertionError(f"store {self.name} belongs to no table: {entry.row_key!r}")
 
     def restore(
         self,

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
+from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.segmented import SegmentedStore, pack_time, unpack_time
-from millstream.streams.state.store import DECODED_ROWS_MAX, StoreParts
+from millstream.streams.state.store import DECODED_ROWS_MAX, Change, StoreParts
 
 _SEQUENCE = b"\x00\x00\x00\x00"
 Row = tuple[object, int]
@@ -46,20 +47,35 @@ class WindowStore(SegmentedStore):
     def put(self, key: object, value: object, start: int, timestamp: int) -> None:
         """Set the row of a key and window start; a None value deletes it."""
         data, written = self.encoded(key, value)
+        stored = None if written is None else pack_time(timestamp) + written
+        log_key = data + pack_time(start) + _SEQUENCE
+        if self.cache is not None:
+            self.cache.write(self._row_key(data, start), log_key, stored, timestamp)
         self.advance(start)
         if self.is_expired(start):
             self.expired_puts += 1
         else:
             row_key = self._row_key(data, start)
-            if written is None:
-                self.rows.pending[row_key] = None
+            self.rows.pending[row_key] = stored
+            if stored is None:
                 self._decoded.pop(row_key, None)
-            else:
-                self.rows.pending[row_key] = pack_time(timestamp) + written
-                if self._keeps:
-                    self._decoded[row_key] = (value, timestamp)
-        if self.changelog is not None:
-            self.changelog.append(data + pack_time(start) + _SEQUENCE, written, timestamp)
+            elif self._keeps:
+                self._decoded[row_key] = (value, timestamp)
+        if self.changelog is not None and self.cache is None:
+            self.changelog.append(log_key, written, timestamp)
+
+    def logged_value(self, stored: bytes) -> bytes:
+        return stored[8:]
+
+    def change_of(self, entry: CacheEntry) -> Change:
+        data, start = self._split(entry.row_key)
+        end = min(start + self._window_size_ms, MAX_TIMESTAMP)
+        new, old = (
+            None if stored is None else self._decode_value(stored[8:])
+            for stored in (entry.stored, entry.before)
+        )
+        window = Windowed(self._key.decode(data), start, end)
+        return Change(window, new, old, entry.timestamp, entry.origin)
 
     def fetch(
         self, key: object, first: int, last: int, *, reverse: bool = False

@@ -64,6 +64,17 @@ class StoreSpec:
         return self.retention_ms if self.kind is StoreKind.VERSIONED else None
 
     @property
+    def is_cacheable(self) -> bool:
+        """Wants its writes held back, and is of a kind that can."""
+        kinds = {
+            StoreKind.KEY_VALUE,
+            StoreKind.TIMESTAMPED_KEY_VALUE,
+            StoreKind.TIMESTAMPED_WINDOW,
+            StoreKind.SESSION,
+        }
+        return self.caching and self.kind in kinds and self.entries_max is None
+
+    @property
     def is_window(self) -> bool:
         return self.kind in {StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW}
 
