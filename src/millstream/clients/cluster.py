@@ -89,6 +89,7 @@ class Cluster:
                 rebootstrap=config.metadata_recovery_strategy == "rebootstrap",
                 rebootstrap_trigger_ms=config.metadata_recovery_rebootstrap_trigger_ms,
                 allow_auto_create_topics=allow_auto_create_topics,
+                topic_idle_ms_max=config.topic_idle_ms_max,
             ),
             random,
         )

@@ -141,14 +141,21 @@ class Connection(asyncio.BufferedProtocol):
         return cast("AnyResponse", await self._answer(key, waiter, None))
 
     async def close(self) -> None:
-        """What was written still goes out, if the broker takes it within a second."""
-        self._fail_waiters(NetworkException(f"the connection to {self.address} was closed"))
+        """What was written still goes out, if the broker takes it within a second. Cancelled, it closes all the same."""
+        self.begin_close()
         if self._transport is None:
             return
-        self._transport.close()
-        done, _ = await asyncio.wait((self._closed,), timeout=_CLOSE_SECONDS)
-        if not done:
-            self._transport.abort()
+        try:
+            await asyncio.wait((self._closed,), timeout=_CLOSE_SECONDS)
+        finally:
+            if not self._closed.done():
+                self._transport.abort()
+
+    def begin_close(self) -> None:
+        """Without waiting for what was written."""
+        self._fail_waiters(NetworkException(f"the connection to {self.address} was closed"))
+        if self._transport is not None:
+            self._transport.close()
 
     async def negotiate_versions(self) -> None:
         """ApiVersions, going down when the broker does not know our version (KIP-511)."""

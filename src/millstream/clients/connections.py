@@ -150,6 +150,8 @@ class Connections:
         """Those that are open. New ones can be made afterwards."""
         connections = list(self._connections.values())
         self._connections.clear()
+        for connection in connections:
+            connection.begin_close()  # before anything is awaited: cancelled here, none stays open
         await asyncio.gather(*(connection.close() for connection in connections))
 
     async def _dial(self, address: Address, attempt: int) -> Connection:

@@ -8,6 +8,7 @@ raised by every later use of the client.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
@@ -20,6 +21,14 @@ class ClientClosed(MillstreamError):
     """The client was closed; make a new one."""
 
 
+class WrongEventLoop(MillstreamError):
+    """A client was used from another event loop than the one it works in. Make one client per loop."""
+
+
+class ForkedClient(MillstreamError):
+    """The client was made before a fork; its connections stayed with the parent. Make a new one."""
+
+
 class TaskScope:
     def __init__(self, owner: str, failure_observer: Callable[[], None] = lambda: None) -> None:
         """`failure_observer` wakes whoever waits for something that a failed task will not do any more."""
@@ -29,6 +38,8 @@ class TaskScope:
         self._failure: BaseException | None = None
         self._reported = False
         self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None  # that of the first use
+        self._pid = os.getpid()
 
     @property
     def is_closed(self) -> bool:
@@ -39,7 +50,8 @@ class TaskScope:
         return len(self._tasks)
 
     def check(self) -> None:
-        """Raises what ended the background tasks, or ClientClosed."""
+        """Raises what ended the background tasks, ClientClosed, WrongEventLoop or ForkedClient."""
+        self._check_place()
         if self._failure is not None:
             self._reported = True
             raise RuntimeError(f"{self._owner}: a background task failed") from self._failure
@@ -50,6 +62,11 @@ class TaskScope:
         self, coroutine: Coroutine[object, object, _Result], name: str, *, awaited: bool = False
     ) -> asyncio.Task[_Result]:
         """`awaited`: somebody takes the result, so an error is theirs and no failure of the client."""
+        try:
+            self._check_place()
+        except MillstreamError:
+            coroutine.close()
+            raise
         task = asyncio.get_running_loop().create_task(coroutine, name=f"{self._owner}: {name}")
         self._tasks.add(task)
         task.add_done_callback(self._finished_awaited if awaited else self._finished)
@@ -57,11 +74,27 @@ class TaskScope:
 
     async def close(self) -> None:
         """Cancel every task and wait until each is gone. Raises a failure that nobody was told of. Safe to call again."""
+        if self._loop is not None:
+            self._check_place()
         self._closed = True
         await self._cancel_tasks()
         failure, self._failure = self._failure, None
         if failure is not None and not self._reported:
             raise RuntimeError(f"{self._owner}: a background task failed") from failure
+
+    def _check_place(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedClient(
+                f"this {self._owner} was made before a fork; make a new one in this process"
+            )
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif loop is not self._loop:
+            raise WrongEventLoop(
+                f"this {self._owner} works in another event loop; make one per loop, or use the clients of"
+                " millstream.clients.blocking, which any thread may use"
+            )
 
     async def _cancel_tasks(self) -> None:
         current = asyncio.current_task()

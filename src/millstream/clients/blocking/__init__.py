@@ -2,9 +2,9 @@
 
 from millstream.clients.blocking.admin import Admin
 from millstream.clients.blocking.consumer import Consumer, RangeReader, RebalanceListener
-from millstream.clients.blocking.loop_thread import ForkedClient
 from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
 from millstream.clients.blocking.share_consumer import ShareConsumer
+from millstream.clients.tasks import ForkedClient
 
 __all__ = [
     "Admin",

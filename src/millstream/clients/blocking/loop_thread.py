@@ -11,15 +11,11 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from millstream.errors import MillstreamError
+from millstream.clients.tasks import ForkedClient
 
 _Result = TypeVar("_Result")
 
 _EXIT_SECONDS = 30.0
-
-
-class ForkedClient(MillstreamError):
-    """The client was made before a fork; its thread and connections stayed with the parent. Make a new one."""
 
 
 class Closable(Protocol):

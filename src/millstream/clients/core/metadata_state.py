@@ -17,8 +17,6 @@ from millstream.runtime import Random
 
 _RELIABLE_EPOCHS_VERSION = 9
 """Before it, brokers may tell leader epochs that are older than the leaders beside them (Kafka before 2.4)."""
-_TOPIC_IDLE_MS = 300_000
-"""A topic nobody used for this long is no longer asked for (Kafka's metadata.max.idle.ms)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +26,8 @@ class MetadataPolicy:
     rebootstrap: bool
     rebootstrap_trigger_ms: int
     allow_auto_create_topics: bool = True
+    topic_idle_ms_max: int | None = 300_000
+    """A topic nobody used for this long is no longer asked for (Kafka's metadata.max.idle.ms); None: it always is."""
 
 
 class MetadataState:
@@ -159,6 +159,9 @@ class MetadataState:
         return False
 
     def _forget_idle_topics(self, now_ms: int) -> None:
+        idle_ms_max = self._policy.topic_idle_ms_max
+        if idle_ms_max is None:
+            return
         for name, used_ms in list(self._topics.items()):
-            if now_ms - used_ms > _TOPIC_IDLE_MS:
+            if now_ms - used_ms > idle_ms_max:
                 del self._topics[name]

@@ -14,6 +14,9 @@ class AdminConfig(ClientConfig):
         60_000, integer(0), "Time limit of calls that have none of their own, retries included."
     )
 
+    def default_client_id(self, number: int) -> str:
+        return f"adminclient-{number}"
+
 
 class AdminSettings(ClientSettings, total=False):
     """Keyword arguments of Admin; see AdminConfig."""

@@ -65,6 +65,11 @@ class ClientConfig(SecurityConfig):
         256 * 1024 * 1024, integer(1024), "Largest response accepted; guards memory."
     )
 
+    @property
+    def topic_idle_ms_max(self) -> int | None:
+        """A topic that was not used for so long is no longer asked for; None: it always is."""
+        return 300_000
+
     def default_client_id(self, number: int) -> str:
         """The name of a client that was given none; `number` counts the clients of its kind in this process from 1."""
         return f"client-{number}"

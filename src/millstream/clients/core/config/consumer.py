@@ -122,6 +122,14 @@ class ConsumerConfig(ClientConfig):
         60_000, integer(0), "Time limit of calls that have none of their own."
     )
 
+    @property
+    def topic_idle_ms_max(self) -> int | None:
+        return None
+
+    def default_client_id(self, number: int) -> str:
+        parts = ["consumer", self.group_id, self.group_instance_id or str(number)]
+        return "-".join(part for part in parts if part)
+
     def __post_init__(self) -> None:
         self._check_group_protocol()
         if self.heartbeat_interval_ms >= self.session_timeout_ms:

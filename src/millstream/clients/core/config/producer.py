@@ -84,6 +84,17 @@ class ProducerConfig(ClientConfig):
         }
         return levels.get(self.codec)
 
+    metadata_max_idle_ms: int = setting(
+        300_000, integer(5_000), "A topic nobody sent to for so long is no longer asked for."
+    )
+
+    @property
+    def topic_idle_ms_max(self) -> int | None:
+        return self.metadata_max_idle_ms
+
+    def default_client_id(self, number: int) -> str:
+        return f"producer-{self.transactional_id or number}"
+
     def __post_init__(self) -> None:
         if self.delivery_timeout_ms < self.linger_ms + self.request_timeout_ms:
             raise ConfigError(
@@ -125,3 +136,4 @@ class ProducerSettings(ClientSettings, total=False):
     compression_gzip_level: int
     compression_lz4_level: int
     compression_zstd_level: int
+    metadata_max_idle_ms: int

@@ -47,6 +47,13 @@ class ShareConsumerConfig(ClientConfig):
         60_000, integer(0), "Time limit of calls that have none of their own."
     )
 
+    @property
+    def topic_idle_ms_max(self) -> int | None:
+        return None
+
+    def default_client_id(self, number: int) -> str:
+        return f"consumer-{self.group_id}-{number}"
+
     def __post_init__(self) -> None:
         if not self.group_id:
             raise ConfigError("a share consumer needs group_id")
