@@ -18,10 +18,19 @@ class BufferMemory:
         self._accumulator = accumulator
         self._now_ms = now_ms
         self._waiters: deque[asyncio.Future[None]] = deque()
+        self._is_closed = False
 
     @property
     def is_awaited(self) -> bool:
         return bool(self._waiters)
+
+    def admits(self, size_bytes: int, *, waited: bool = False) -> bool:
+        """The bytes may be taken now: there is room, and nobody who came before still waits for it."""
+        return (
+            self._accumulator.has_room(size_bytes)
+            and (waited or not self._waiters)
+            and not self._is_closed
+        )
 
     async def wait(self, size_bytes: int, deadline_ms: int) -> None:
         """Until it is this caller's turn to look again. Raises RequestTimedOut at the deadline."""
@@ -47,8 +56,9 @@ class BufferMemory:
             if not waiter.done():
                 waiter.set_result(None)
 
-    def wake_all(self) -> None:
-        """The producer has ended: nobody need wait any longer."""
+    def close(self) -> None:
+        """The producer has ended: nobody need wait any longer, and nobody gets in."""
+        self._is_closed = True
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)

@@ -9,11 +9,10 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Generic, Self, Unpack, cast
+from typing import TYPE_CHECKING, Generic, Self, Unpack
 
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
-from millstream.clients.core.cluster_metadata import TopicMetadata
 from millstream.clients.core.config import ProducerConfig, ProducerSettings
 from millstream.clients.core.interceptors import (
     DeliveryCallback,
@@ -25,8 +24,7 @@ from millstream.clients.core.outgoing import (
     AnySerializer,
     Outgoing,
     OutgoingRecord,
-    as_bytes,
-    checked_headers,
+    plain_record,
 )
 from millstream.clients.core.partitioner import (
     CustomPartitioner,
@@ -34,20 +32,20 @@ from millstream.clients.core.partitioner import (
     PartitionChooser,
     PartitionLoad,
 )
-from millstream.clients.core.producer_batch import ProducerBatch, record_size_bytes
 from millstream.clients.core.sender import Sender, SenderPolicy
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.settings import parse_settings
 from millstream.clients.core.transaction import Transaction
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerGroupMetadata, Headers, OffsetAndMetadata
-from millstream.clients.delivery import BatchDelivery, Delivery, Settlements
+from millstream.clients.delivery import BatchDelivery, Delivery
+from millstream.clients.placing import Placing
 from millstream.clients.sending import Guard, Sending
 from millstream.clients.tasks import ClientClosed, TaskScope
 from millstream.clients.transactions import Transactions
-from millstream.errors import InvalidPartitions, MessageTooLarge, RequestTimedOut
+from millstream.errors import RequestTimedOut
 from millstream.model import TopicPartition
-from millstream.records.builder import BatchOptions
+from millstream.runtime import Random
 from millstream.runtime.system import SystemClock, SystemRandom
 
 if TYPE_CHECKING:
@@ -76,38 +74,35 @@ class Producer(Generic[Key, Value]):
         self.config = config
         self.guard: Guard = contextlib.nullcontext() if guard is None else guard
         """Held while batches are touched. The blocking twin gives a lock, and appends from its callers' threads."""
-        self._clock = SystemClock()
-        random = SystemRandom()
+        clock, random = SystemClock(), SystemRandom()
         self._scope = TaskScope("producer", self._background_failed)
         self._cluster = Cluster(
-            config,
-            self._scope,
-            self._clock,
-            random,
-            metadata_observer=self._metadata_observed,
+            config, self._scope, clock, random, metadata_observer=self._metadata_observed
         )
-        self._accumulator = RecordAccumulator(
-            AccumulatorLimits(config.batch_size, config.buffer_memory, config.delivery_timeout_ms)
-        )
-        self.outgoing = Outgoing(key_serializer, value_serializer, interceptors)
         self._transaction = (
             None if config.transactional_id is None else Transaction(config.transactional_id)
         )
-        sender = Sender(
-            _policy(config, self._cluster), self._accumulator, random, self._transaction
+        accumulator = RecordAccumulator(
+            AccumulatorLimits(config.batch_size, config.buffer_memory, config.delivery_timeout_ms)
         )
-        self._partitioner = (
-            self._default_partitioner(sender, random)
+        sender = Sender(_policy(config, self._cluster), accumulator, random, self._transaction)
+        self._sending = Sending(self._cluster, self._scope, sender, accumulator, self.guard)
+        self.outgoing = Outgoing(key_serializer, value_serializer, interceptors)
+        self.placing = Placing(
+            config,
+            self._sending,
+            _default_partitioner(config, self._sending, random)
             if partitioner is None
-            else CustomPartitioner(partitioner, lambda: self._cluster.picture)
+            else CustomPartitioner(partitioner, lambda: self._cluster.picture),
+            self._transaction,
+            clock,
         )
-        self._sending = Sending(self._cluster, self._scope, sender, self._accumulator, self.guard)
-        self._transactions = (
-            None
-            if self._transaction is None
-            else Transactions(config, self._cluster, self._transaction, self._sending, self._scope)
-        )
-        if self._transactions is not None:
+        self.settlements = self._sending.settlements
+        self._transactions: Transactions | None = None
+        if self._transaction is not None:
+            self._transactions = Transactions(
+                config, self._cluster, self._transaction, self._sending, self._scope
+            )
             self._sending.after_drain = self._transactions.add_wanted
 
     async def __aenter__(self) -> Self:
@@ -139,67 +134,26 @@ class Producer(Generic[Key, Value]):
         `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records.
         """
         if self.outgoing.is_plain:
-            record = cast(
-                "OutgoingRecord", (value, key, headers, partition, timestamp_ms, on_delivery)
+            placed = self.placing.place(
+                topic, value, key, headers, partition, timestamp_ms, on_delivery
             )
-            placed = self.place(topic, record) or await self.place_in_time(topic, record)
+            if placed is None:
+                record = plain_record(value, key, headers, partition, timestamp_ms, on_delivery)
+                placed = await self.placing.place_in_time(topic, record)
         else:
             given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
             given = self.outgoing.on_send(given)
             with self.outgoing.failures_told(given):
                 record = await self.serialized(given, on_delivery)
                 topic = given.topic
-                placed = self.place(topic, record) or await self.place_in_time(topic, record)
+                placed = self.placing.place(topic, *record) or await self.placing.place_in_time(
+                    topic, record
+                )
         batch, index, look = placed
         if look:
             self.wake_sender(topic)
             await asyncio.sleep(0)  # let the sender run, however fast the caller is
         return Delivery(batch, index, self.settlements)
-
-    def place(
-        self, topic: str, record: OutgoingRecord, *, waited: bool = False
-    ) -> tuple[ProducerBatch, int, bool] | None:
-        """Put the record into a batch if that needs no waiting; None if it does.
-
-        Returns the batch, the record's index in it, and whether `wake_sender` must be called. Where `guard` is a lock,
-        it is held.
-        """
-        value, key, headers, partition, timestamp_ms, callback = record
-        if value.__class__ is not bytes and value is not None:
-            value = as_bytes("value", value)
-        if key.__class__ is not bytes and key is not None:
-            key = as_bytes("key", key)
-        if headers:
-            headers = checked_headers(headers)
-        size = record_size_bytes(key, value, headers)
-        if self._transaction is not None:
-            self._transaction.check_open()
-        metadata = self._cluster.picture.topics.get(topic)
-        if (
-            metadata is None
-            or self._scope.is_closed
-            or (self._sending.memory.is_awaited and not waited)
-            or not self._accumulator.has_room(size)
-            or size > self.config.max_request_size
-        ):
-            return None
-        if partition is None:
-            partition = self._partitioner.partition(metadata, key, value, size)
-        elif partition not in metadata.partitions:
-            raise _no_partition(topic, partition, len(metadata.partitions))
-        now = self._clock.now()
-        if timestamp_ms is None:
-            timestamp_ms = now.wall_ms
-        elif not 0 <= timestamp_ms < 2**63:
-            raise ValueError(
-                f"timestamp_ms must not be negative, got {timestamp_ms}; leave it out for now"
-            )
-        queue = self._accumulator.queues_of(topic).get(partition) or self._accumulator.queue(
-            TopicPartition(topic, partition)
-        )
-        return self._accumulator.append(
-            queue, (timestamp_ms, key, value, headers), size, now.monotonic_ms, callback
-        )
 
     def wake_sender(self, topic: str) -> None:
         """There may be something to send. On the event loop."""
@@ -214,39 +168,11 @@ class Producer(Generic[Key, Value]):
         Without `partition` rows with a key go where their key says, the others to one partition. The order of rows
         within a partition is kept. No Python object is made per record.
         """
-        from millstream.clients.core.arrow_batches import encode_rows
-
-        if self._transaction is not None:
-            self._transaction.check_open()
-        await self._wait_for_topic_and_room(topic, 0, self._block_deadline_ms())
-        metadata = self._cluster.picture.topics[topic]
-        if partition is not None and partition not in metadata.partitions:
-            raise _no_partition(topic, partition, len(metadata.partitions))
-        parts = []
-        for target, rows in self._rows_by_partition(metadata, records, partition):
-            now = self._clock.now()
-            options = BatchOptions(
-                codec=self.config.codec,
-                level=self.config.compression_level,
-                is_transactional=self._transaction is not None,
-            )
-            for encoded, count in encode_rows(rows, options, self._arrow_bytes_max, now.wall_ms):
-                if len(encoded) > self.config.max_request_size:
-                    raise _too_large(len(encoded), self.config.max_request_size)
-                await self._wait_for_topic_and_room(topic, len(encoded), self._block_deadline_ms())
-                with self.guard:
-                    if self._transaction is not None:
-                        self._transaction.check_open()
-                    batch = self._accumulator.append_encoded(
-                        TopicPartition(topic, target), encoded, count, self._cluster.now_ms()
-                    )
-                parts.append(Delivery(batch, 0, self.settlements))
-                self._sending.wake()
-        return BatchDelivery(parts)
+        return await self.placing.place_arrow(topic, records, partition)
 
     async def partitions_for(self, topic: str) -> list[int]:
         """Raises UnknownTopicOrPartition within max_block_ms."""
-        return list((await self._cluster.topic(topic, self._block_deadline_ms())).partitions)
+        return list((await self._cluster.topic(topic, self.placing.block_deadline_ms())).partitions)
 
     async def flush(self, timeout_ms: int | None = None) -> None:
         """Wait until everything sent so far is acknowledged or has failed.
@@ -346,89 +272,25 @@ class Producer(Generic[Key, Value]):
             )
         return self._transactions
 
-    def _block_deadline_ms(self) -> int:
-        return self._cluster.now_ms() + self.config.max_block_ms
-
-    @property
-    def settlements(self) -> Settlements:
-        return self._sending.settlements
-
-    async def place_in_time(
-        self, topic: str, record: OutgoingRecord
-    ) -> tuple[ProducerBatch, int, bool]:
-        """`place`, after waiting for what it needs: one budget, max_block_ms, for all of it."""
-        deadline_ms = self._block_deadline_ms()
-        size = record_size_bytes(record[1], record[0], record[2])
-        while True:
-            await self._wait_for_topic_and_room(topic, size, deadline_ms)
-            with self.guard:
-                placed = self.place(topic, record, waited=True)
-            if placed is not None:
-                return placed
-
     async def serialized(
         self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None
     ) -> OutgoingRecord:
         """Awaits what a serializer must look up first, like a schema's id."""
+        deadline_ms = self.placing.block_deadline_ms()
+        while True:
+            try:
+                return self.outgoing.serialize(record, callback)
+            except LookupNeeded as needed:
+                await self._look_up(needed, deadline_ms)
+
+    async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> None:
         try:
-            async with asyncio.timeout(self.config.max_block_ms / 1000):
-                while True:
-                    try:
-                        return self.outgoing.serialize(record, callback)
-                    except LookupNeeded as needed:
-                        await needed.look_up()
+            async with asyncio.timeout((deadline_ms - self._cluster.now_ms()) / 1000):
+                await needed.look_up()
         except TimeoutError as error:
             raise RequestTimedOut(
-                f"a serializer for {record.topic!r} did not get what it needs within max_block_ms"
+                f"a serializer did not get what it needs within max_block_ms: {needed}"
             ) from error
-
-    def _default_partitioner(self, sender: Sender, random: SystemRandom) -> DefaultPartitioner:
-        config = self.config
-        load = PartitionLoad(
-            self._accumulator.queue_lengths, lambda: sender.avoided_nodes(self._cluster.now_ms())
-        )
-        return DefaultPartitioner(
-            random,
-            config.batch_size,
-            ignore_keys=config.partitioner_ignore_keys,
-            load=load if config.partitioner_adaptive_partitioning_enable else None,
-        )
-
-    def _rows_by_partition(
-        self, topic: TopicMetadata, records: pa.RecordBatch, partition: int | None
-    ) -> list[tuple[int, pa.RecordBatch]]:
-        from millstream.clients.core.arrow_batches import rows_by_partition
-
-        if partition is not None:
-            return [(partition, records)]
-        if not isinstance(self._partitioner, DefaultPartitioner):
-            raise IllegalState(
-                "send_batch() does not call partitioners for each row; pass partition= with each batch"
-            )
-        sticky = self._partitioner.without_key(topic, records.nbytes)
-        if self.config.partitioner_ignore_keys:
-            return [(sticky, records)]
-        return rows_by_partition(records, None, len(topic.partitions), sticky)
-
-    @property
-    def _arrow_bytes_max(self) -> int:
-        """Arrow rows come in bulk: they are cut by request size, not by batch size."""
-        return self.config.max_request_size
-
-    async def _wait_for_topic_and_room(self, topic: str, size: int, deadline_ms: int) -> None:
-        """One budget for both: max_block_ms."""
-        self._scope.check()
-        if size > self.config.max_request_size:
-            raise _too_large(size, self.config.max_request_size)
-        if topic not in self._cluster.picture.topics:
-            await self._cluster.topic(topic, deadline_ms)
-        first = True
-        memory = self._sending.memory
-        while not self._accumulator.has_room(size) or (first and memory.is_awaited):
-            self._sending.wake()
-            await memory.wait(size, deadline_ms)
-            self._scope.check()
-            first = False
 
     def _metadata_observed(self) -> None:
         self._sending.observe_metadata()
@@ -458,9 +320,13 @@ def _policy(config: ProducerConfig, cluster: Cluster) -> SenderPolicy:
     )
 
 
-def _no_partition(topic: str, partition: int, count: int) -> InvalidPartitions:
-    return InvalidPartitions(f"{topic} has partitions 0 to {count - 1}, not {partition}")
-
-
-def _too_large(size: int, limit: int) -> MessageTooLarge:
-    return MessageTooLarge(f"a record of {size} bytes is larger than max_request_size ({limit})")
+def _default_partitioner(
+    config: ProducerConfig, sending: Sending, random: Random
+) -> DefaultPartitioner:
+    load = PartitionLoad(sending.accumulator.queue_lengths, sending.avoided_nodes)
+    return DefaultPartitioner(
+        random,
+        config.batch_size,
+        ignore_keys=config.partitioner_ignore_keys,
+        load=load if config.partitioner_adaptive_partitioning_enable else None,
+    )

@@ -44,11 +44,11 @@ class Sending:
         accumulator: RecordAccumulator,
         guard: Guard,
     ) -> None:
-        self._cluster = cluster
-        self._scope = scope
+        self.cluster = cluster
+        self.scope = scope
         self._sender = sender
-        self._accumulator = accumulator
-        self._guard = guard
+        self.accumulator = accumulator
+        self.guard = guard
         self.memory = BufferMemory(accumulator, cluster.now_ms)
         self.settlements = Settlements()
         self.after_drain: Callable[[], None] = lambda: None
@@ -63,9 +63,12 @@ class Sending:
     def wake(self) -> None:
         """There may be something to send."""
         if self._task is None or self._task.done():
-            self._scope.check()
-            self._task = self._scope.start(self._run(), "sender")
+            self.scope.check()
+            self._task = self.scope.start(self._run(), "sender")
         self._wake.set()
+
+    def avoided_nodes(self) -> set[int]:
+        return self._sender.avoided_nodes(self.cluster.now_ms())
 
     def observe_metadata(self) -> None:
         self._wake.set()
@@ -75,20 +78,20 @@ class Sending:
 
         Raises RequestTimedOut at the deadline.
         """
-        limit = self._accumulator.next_order
-        if not self._accumulator.has_unsettled_before(limit):
+        limit = self.accumulator.next_order
+        if not self.accumulator.has_unsettled_before(limit):
             return
-        left_s = None if deadline_ms is None else (deadline_ms - self._cluster.now_ms()) / 1000
+        left_s = None if deadline_ms is None else (deadline_ms - self.cluster.now_ms()) / 1000
         self._hurrying += 1
         self.wake()
         try:
             async with asyncio.timeout(left_s):
-                while self._accumulator.has_unsettled_before(limit):
+                while self.accumulator.has_unsettled_before(limit):
                     self._settled.clear()
                     await self._settled.wait()
-                    self._scope.check()
+                    self.scope.check()
         except TimeoutError as error:
-            count = self._accumulator.unsettled_count
+            count = self.accumulator.unsettled_count
             raise RequestTimedOut(
                 f"{count} batches are not settled within the time limit"
             ) from error
@@ -97,14 +100,14 @@ class Sending:
 
     def abandon(self, error: MillstreamError) -> None:
         """Fail everything that is not settled."""
-        with self._guard:
+        with self.guard:
             settled = self._sender.abandon(error)
         self._announce(settled)
 
     def end(self) -> None:
         """Nothing will be sent any more: tell everybody who waits."""
         self._settled.set()
-        self.memory.wake_all()
+        self.memory.close()
 
     def forget_failures(self) -> None:
         """They were told otherwise."""
@@ -131,47 +134,47 @@ class Sending:
             self._wake.clear()
             if self._sender.producer_id_wanted:
                 await self._fetch_producer_id()
-            now_ms = self._cluster.now_ms()
+            now_ms = self.cluster.now_ms()
             hurry = self._hurrying > 0 or self.memory.is_awaited
-            with self._guard:
+            with self.guard:
                 expired = self._sender.expire(now_ms)
                 intents = self._sender.drain(
-                    self._cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
+                    self.cluster.picture, now_ms, hurry=hurry, is_ready=self._is_ready
                 )
             self._announce(expired)
             for intent in intents:
-                connection = self._cluster.open_connection(intent.node_id)
+                connection = self.cluster.open_connection(intent.node_id)
                 assert connection is not None, "nodes are drained that have a connection"
-                self._scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
+                self.scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
             self.after_drain()
             if self._sender.metadata_wanted:
                 self._sender.metadata_wanted = False
-                self._cluster.use_topics(*self._waiting_topics())
-                self._cluster.request_metadata()
+                self.cluster.use_topics(*self._waiting_topics())
+                self.cluster.request_metadata()
             await self._wait_for_work()
 
     async def _wait_for_work(self) -> None:
-        with self._guard:
-            wait_ms = self._sender.next_wake_ms(self._cluster.now_ms())
+        with self.guard:
+            wait_ms = self._sender.next_wake_ms(self.cluster.now_ms())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
                 await self._wake.wait()
 
     def _is_ready(self, node_id: int) -> bool:
         """An open connection is there; if not, one is on its way."""
-        if self._cluster.open_connection(node_id) is not None:
+        if self.cluster.open_connection(node_id) is not None:
             return True
         if node_id not in self._connecting:
             self._connecting.add(node_id)
-            self._scope.start(self._connect(node_id), f"connect to {node_id}")
+            self.scope.start(self._connect(node_id), f"connect to {node_id}")
         return False
 
     async def _connect(self, node_id: int) -> None:
         try:
-            await self._cluster.connection(node_id)
+            await self.cluster.connection(node_id)
         except KafkaError as error:
-            with self._guard:
-                self._sender.handle_unreachable(node_id, self._cluster.picture, error)
+            with self.guard:
+                self._sender.handle_unreachable(node_id, self.cluster.picture, error)
         finally:
             self._connecting.discard(node_id)
             self._wake.set()
@@ -180,13 +183,13 @@ class Sending:
         try:
             response = await self._exchange(intent, connection)
         except KafkaError as error:
-            with self._guard:
-                settled = self._sender.handle_failure(intent, error, self._cluster.now_ms())
+            with self.guard:
+                settled = self._sender.handle_failure(intent, error, self.cluster.now_ms())
         else:
-            with self._guard:
-                settled = self._sender.handle_response(intent, response, self._cluster.now_ms())
+            with self.guard:
+                settled = self._sender.handle_response(intent, response, self.cluster.now_ms())
             if response is not None:
-                self._cluster.learn(intent.news(response))
+                self.cluster.learn(intent.news(response))
         self._announce(settled)
         self._wake.set()
 
@@ -213,7 +216,7 @@ class Sending:
             transactional_id=None, transaction_timeout_ms=_NO_TRANSACTION_TIMEOUT_MS
         )
         try:
-            response = await self._cluster.request_any(
+            response = await self.cluster.request_any(
                 ApiKey.INIT_PRODUCER_ID, request, InitProducerIdResponse
             )
             if response.error_code:
@@ -221,7 +224,7 @@ class Sending:
         except KafkaError as error:
             if not error.retriable:
                 self.abandon(error)
-            await asyncio.sleep(self._cluster.backoff.delay_ms(1, self._cluster.random) / 1000)
+            await asyncio.sleep(self.cluster.backoff.delay_ms(1, self.cluster.random) / 1000)
             self._wake.set()  # ask again, whatever else there is to do
         else:
             self._sender.set_producer_id(response.producer_id, response.producer_epoch)
@@ -240,8 +243,8 @@ class Sending:
         self._settled.set()
 
     def _waiting_topics(self) -> set[str]:
-        with self._guard:
-            return {queue.topic_partition.topic for queue in self._accumulator.busy_queues}
+        with self.guard:
+            return {queue.topic_partition.topic for queue in self.accumulator.busy_queues}
 
 
 def _call_back(batch: ProducerBatch) -> None:

@@ -61,6 +61,8 @@ from millstream.protocol.generated.txn_offset_commit import TxnOffsetCommitRespo
 
 AnyResult = TypeVar("AnyResult")
 
+Guard = contextlib.AbstractContextManager[object]
+
 _log = logging.getLogger(__name__)
 
 _CONCURRENT_WAIT_MS = 20
@@ -72,6 +74,9 @@ _LEAVE_MS = 5_000
 
 class Records(Protocol):
     """What is sent, as far as transactions must know."""
+
+    guard: Guard
+    """Held while records are put into batches: a transaction that ends takes no more of them."""
 
     async def settle_all(self, deadline_ms: int) -> None: ...
     def wake(self) -> None: ...
@@ -115,7 +120,8 @@ class Transactions:
 
     async def commit(self) -> None:
         async with self._one_at_a_time:
-            self._transaction.begin_commit()
+            with self._records.guard:
+                self._transaction.begin_commit()
             deadline_ms = self._deadline_ms()
             await self._settle(deadline_ms)
             self._transaction.raise_failure()
@@ -123,7 +129,8 @@ class Transactions:
 
     async def abort(self, limit_ms: int | None = None) -> None:
         async with self._one_at_a_time:
-            self._transaction.begin_abort()
+            with self._records.guard:
+                self._transaction.begin_abort()
             deadline_ms = self._deadline_ms(limit_ms)
             await self._settle(deadline_ms)
             await self._end(committed=False, deadline_ms=deadline_ms)

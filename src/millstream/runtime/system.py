@@ -20,6 +20,10 @@ class SystemClock:
     def now(self) -> Instant:
         return Instant(time.time_ns() // 1_000_000, time.monotonic_ns() // 1_000_000)
 
+    def wall_ms(self) -> int:
+        """For those who ask for each record."""
+        return time.time_ns() // 1_000_000
+
 
 class SystemRandom:
     """Unpredictable; ids and jitter need nothing more."""

@@ -110,9 +110,14 @@ class Simulation:
 
     def send(self) -> None:
         value = str(len(self.sent)).encode()
-        batch, index, _ = self.accumulator.append(
-            self.accumulator.queue(PARTITION), (0, None, value, None), 30, self.now_ms
-        )
+        queue = self.accumulator.queue(*PARTITION)
+        record = (0, None, value, None, None, 30)
+        placed = self.accumulator.append(queue, *record)
+        if placed is None:
+            self.accumulator.start_batch(queue, self.now_ms)
+            placed = self.accumulator.append(queue, *record)
+        assert placed is not None
+        batch, index, _ = placed
         self.sent.append((batch, index, value))
 
     def drain(self) -> None:

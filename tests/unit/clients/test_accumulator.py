@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
-from millstream.clients.core.producer_batch import BatchOutcome, record_size_bytes
+from millstream.clients.core.producer_batch import BatchOutcome, headers_size_bytes
 from millstream.model import TopicPartition
 
 PARTITION = TopicPartition("t", 0)
@@ -15,7 +15,14 @@ def accumulator(memory_bytes: int = 1_000) -> RecordAccumulator:
 
 def add(target: RecordAccumulator, size: int, now_ms: int = 0) -> tuple[int, int, bool]:
     """(number of the batch, index in it, whether the sender should look)."""
-    batch, index, look = target.append(target.queue(PARTITION), (0, None, b"", None), size, now_ms)
+    queue = target.queue(*PARTITION)
+    record = (0, None, b"", None, None)
+    placed = target.append(queue, *record, size)
+    if placed is None:
+        target.start_batch(queue, now_ms)
+        placed = target.append(queue, *record, size)
+    assert placed is not None
+    batch, index, look = placed
     return batch.order[0], index, look
 
 
@@ -38,7 +45,7 @@ def test_a_record_larger_than_a_batch_has_one_for_itself() -> None:
 def test_a_batch_that_was_sent_takes_no_more_records() -> None:
     target = accumulator()
     add(target, 10)
-    queue = target.queue(PARTITION)
+    queue = target.queue(*PARTITION)
     batch = queue.waiting[0]
     queue.take(batch)
     assert add(target, 10)[0] == 1
@@ -58,7 +65,7 @@ def test_memory_is_bounded_but_a_giant_is_let_in_alone() -> None:
 def test_settled_batches_give_their_memory_back() -> None:
     target = accumulator()
     add(target, 50)
-    queue = target.queue(PARTITION)
+    queue = target.queue(*PARTITION)
     batch = queue.waiting.popleft()
     batch.outcome = BatchOutcome(0)
     target.settle(batch)
@@ -70,12 +77,11 @@ def test_flush_waits_for_what_was_there_and_not_for_more() -> None:
     add(target, 50)
     limit = target.next_order
     assert target.has_unsettled_before(limit)
-    batch = target.queue(PARTITION).waiting.popleft()
+    batch = target.queue(*PARTITION).waiting.popleft()
     add(target, 50)
     target.settle(batch)
     assert not target.has_unsettled_before(limit)
 
 
-def test_the_size_of_a_record_is_an_upper_bound() -> None:
-    assert record_size_bytes(None, None, None) == 21
-    assert record_size_bytes(b"key", b"value", [("ä", b"1")]) == 21 + 8 + 10 + 4 + 1
+def test_the_size_of_headers_is_an_upper_bound() -> None:
+    assert headers_size_bytes([("ä", b"1"), ("", None)]) == (10 + 4 + 1) + 10

@@ -23,7 +23,7 @@ from millstream.errors import (
     RequestTimedOut,
     TopicAuthorizationFailed,
 )
-from millstream.model import TopicPartition, Uuid
+from millstream.model import Uuid
 from millstream.protocol.generated.produce import (
     PartitionProduceResponse,
     ProduceResponse,
@@ -85,7 +85,7 @@ class World:
         if idempotent:
             self.sender.set_producer_id(77, 0)
             for partition in range(len(leaders)):
-                queue = self.accumulator.queue(TopicPartition("t", partition))
+                queue = self.accumulator.queue("t", partition)
                 queue.adopt(77, 0)
                 queue.acknowledged = known
         self.lead(*leaders)
@@ -103,15 +103,17 @@ class World:
         )
 
     def add(self, *values: bytes, partition: int = 0) -> list[ProducerBatch]:
-        return [
-            self.accumulator.append(
-                self.accumulator.queue(TopicPartition("t", partition)),
-                (5, None, value, None),
-                21 + len(value),
-                self.now_ms,
-            )[0]
-            for value in values
-        ]
+        queue = self.accumulator.queue("t", partition)
+        batches = []
+        for value in values:
+            record = (5, None, value, None, None, 21 + len(value))
+            placed = self.accumulator.append(queue, *record)
+            if placed is None:
+                self.accumulator.start_batch(queue, self.now_ms)
+                placed = self.accumulator.append(queue, *record)
+            assert placed is not None
+            batches.append(placed[0])
+        return batches
 
     def big(self, count: int) -> list[ProducerBatch]:
         """`count` batches of one record each."""

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Coroutine, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack
 
 from millstream.clients import producer
 from millstream.clients.blocking.loop_thread import LoopThread
@@ -21,9 +21,8 @@ from millstream.clients.core.interceptors import (
     ProducerInterceptor,
     ProducerRecord,
 )
-from millstream.clients.core.outgoing import AnySerializer, OutgoingRecord
+from millstream.clients.core.outgoing import AnySerializer, OutgoingRecord, plain_record
 from millstream.clients.core.partitioner import PartitionChooser
-from millstream.clients.core.producer_batch import ProducerBatch
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import Headers, RecordMetadata
@@ -136,28 +135,28 @@ class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
         """
         self._loop.check()
         client = self._client
-        outgoing = client.outgoing
-        if outgoing.is_plain:
-            record = cast(
-                "OutgoingRecord", (value, key, headers, partition, timestamp_ms, on_delivery)
-            )
-            placed = self._place(topic, record)
+        if client.outgoing.is_plain:
+            with self._guard:
+                placed = client.placing.place(
+                    topic, value, key, headers, partition, timestamp_ms, on_delivery
+                )
+            if placed is None:
+                record = plain_record(value, key, headers, partition, timestamp_ms, on_delivery)
+                placed = self._loop.run(client.placing.place_in_time(topic, record))
         else:
             given = ProducerRecord(topic, value, key, headers, partition, timestamp_ms)
-            given = outgoing.on_send(given)
-            with outgoing.failures_told(given):
+            given = client.outgoing.on_send(given)
+            with client.outgoing.failures_told(given):
                 record = self._serialized(given, on_delivery)
                 topic = given.topic
-                placed = self._place(topic, record)
+                with self._guard:
+                    placed = client.placing.place(topic, *record)
+                if placed is None:
+                    placed = self._loop.run(client.placing.place_in_time(topic, record))
         batch, index, look = placed
         if look:
             self._loop.call_soon(lambda: client.wake_sender(topic))
         return Delivery(AsyncDelivery(batch, index, client.settlements), self._loop)
-
-    def _place(self, topic: str, record: OutgoingRecord) -> tuple[ProducerBatch, int, bool]:
-        with self._guard:
-            placed = self._client.place(topic, record)
-        return placed or self._loop.run(self._client.place_in_time(topic, record))
 
     def _serialized(
         self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None

@@ -56,66 +56,79 @@ class RecordAccumulator:
         """A record larger than the whole memory is let in alone, so that it cannot wait for ever."""
         return self.memory_used + size_bytes <= self._limits.memory_bytes or self.memory_used == 0
 
-    def queue(self, topic_partition: TopicPartition) -> PartitionQueue:
-        queues = self.queues_of(topic_partition.topic)
-        queue = queues.get(topic_partition.partition)
+    def queue(self, topic: str, partition: int) -> PartitionQueue:
+        queues = self._queues.get(topic)
+        if queues is None:
+            queues = self._queues[topic] = {}
+        queue = queues.get(partition)
         if queue is None:
-            queue = queues[topic_partition.partition] = PartitionQueue(topic_partition)
+            queue = queues[partition] = PartitionQueue(TopicPartition(topic, partition))
         return queue
-
-    def queues_of(self, topic: str) -> dict[int, PartitionQueue]:
-        """Those that were used so far, by partition."""
-        return self._queues.setdefault(topic, {})
 
     def queue_lengths(self, topic: str) -> dict[int, int]:
         """Batches waiting, by partition; partitions that are left out have none."""
         return {
             partition: len(queue.waiting)
-            for partition, queue in self.queues_of(topic).items()
+            for partition, queue in self._queues.get(topic, {}).items()
             if queue.waiting
         }
 
-    def append(
+    def append(  # noqa: PLR0917 - for each record, and keywords take their time
         self,
         queue: PartitionQueue,
-        record: tuple[int, bytes | None, bytes | None, Headers | None],
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers | None,
+        callback: DeliveryCallback | None,
         size_bytes: int,
-        now_ms: int,
-        callback: DeliveryCallback | None = None,
-    ) -> tuple[ProducerBatch, int, bool]:
-        """Add (timestamp ms, key, value, headers) to the partition's open batch, or start one.
+    ) -> tuple[ProducerBatch, int, bool] | None:
+        """Add a record to the partition's open batch. None when there is none, or it has no room: start one.
 
         Returns the batch, the record's index in it, and whether the sender should look now: the batch is new (its
-        linger time runs) or the one before it is full.
+        linger time runs) or full.
         """
         batch = queue.tail
-        look = False
-        if batch is None or not batch.is_open or batch.size_bytes + size_bytes > self._batch_bytes:
-            batch = self._start_batch(queue, now_ms)
-            look = True
+        if batch is None or not batch.is_open:
+            return None
+        index = batch.record_count
+        if index and batch.size_bytes + size_bytes > self._batch_bytes:
+            return None
         columns = batch.columns
         assert columns is not None, "an open batch keeps its records as columns"
-        timestamp, key, value, headers = record
-        columns.timestamps.append(timestamp)
+        columns.timestamps.append(timestamp_ms)
         columns.keys.append(key)
         columns.values.append(value)
-        index = batch.record_count
         if headers:
             columns.headers[index] = headers
         if callback is not None:
-            if batch.callbacks is None:
-                batch.callbacks = []
-            batch.callbacks.append((index, callback))
+            batch.add_callback(index, callback)
         batch.record_count = index + 1
         batch.size_bytes += size_bytes
         self.memory_used += size_bytes
-        return batch, index, look or batch.size_bytes >= self._batch_bytes
+        return batch, index, not index or batch.size_bytes >= self._batch_bytes
+
+    def start_batch(self, queue: PartitionQueue, now_ms: int) -> ProducerBatch:
+        """An empty batch for the records that come next, which close the one before it."""
+        batch = ProducerBatch(
+            queue.topic_partition,
+            (self._next_order,),
+            now_ms,
+            now_ms + self._limits.delivery_timeout_ms,
+        )
+        self._next_order += 1
+        self.memory_used += BATCH_OVERHEAD_BYTES
+        self._unsettled[batch] = None
+        queue.waiting.append(batch)
+        queue.tail = batch
+        self._busy[queue.topic_partition] = queue
+        return batch
 
     def append_encoded(
-        self, topic_partition: TopicPartition, encoded: bytearray, record_count: int, now_ms: int
+        self, queue: PartitionQueue, encoded: bytearray, record_count: int, now_ms: int
     ) -> ProducerBatch:
         """Queue a batch that is finished but for its producer's numbers."""
-        batch = self._start_batch(self.queue(topic_partition), now_ms)
+        batch = self.start_batch(queue, now_ms)
         batch.is_open = False
         self.memory_used += len(encoded) - batch.size_bytes
         batch.columns = None
@@ -161,28 +174,13 @@ class RecordAccumulator:
         for half in halves:
             self._unsettled[half] = None
             self.memory_used += half.size_bytes
-            self.queue(batch.topic_partition).put_back(half)
+            self.queue(*batch.topic_partition).put_back(half)
 
     def settle(self, batch: ProducerBatch) -> None:
         """`batch` has its outcome and has left its queue: give its memory back."""
         batch.is_open = False
         del self._unsettled[batch]
         self.memory_used -= batch.size_bytes
-        queue = self.queue(batch.topic_partition)
+        queue = self.queue(*batch.topic_partition)
         if not queue.waiting and not queue.in_flight:
             self._busy.pop(batch.topic_partition, None)
-
-    def _start_batch(self, queue: PartitionQueue, now_ms: int) -> ProducerBatch:
-        batch = ProducerBatch(
-            queue.topic_partition,
-            (self._next_order,),
-            now_ms,
-            now_ms + self._limits.delivery_timeout_ms,
-        )
-        self._next_order += 1
-        self.memory_used += BATCH_OVERHEAD_BYTES
-        self._unsettled[batch] = None
-        queue.waiting.append(batch)
-        queue.tail = batch
-        self._busy[queue.topic_partition] = queue
-        return batch

@@ -94,6 +94,11 @@ class Outgoing(Generic[Key, Value]):
         self._interceptors.close()
 
 
+def plain_record(*record: object) -> OutgoingRecord:
+    """As it was given: what is not bytes is refused where it is put into a batch."""
+    return cast("OutgoingRecord", record)
+
+
 def as_bytes(what: str, content: object) -> bytes:
     if isinstance(content, bytes | bytearray | memoryview):
         return bytes(content)

@@ -79,6 +79,11 @@ class ProducerBatch:
     def is_settled(self) -> bool:
         return self.outcome is not None or self.halves is not None
 
+    def add_callback(self, index: int, callback: DeliveryCallback) -> None:
+        if self.callbacks is None:
+            self.callbacks = []
+        self.callbacks.append((index, callback))
+
     def metadata_of(self, index: int) -> RecordMetadata:
         """Raises the batch's error when it failed. Only for a settled batch."""
         batch, index = self.holder_of(index)
@@ -112,14 +117,8 @@ class ProducerBatch:
         return batch, index
 
 
-def record_size_bytes(key: bytes | None, value: bytes | None, headers: Headers | None) -> int:
-    """Upper bound of the bytes a record takes in a batch."""
-    size = RECORD_OVERHEAD_BYTES
-    if key is not None:
-        size += len(key)
-    if value is not None:
-        size += len(value)
-    if headers:
-        for name, content in headers:
-            size += HEADER_OVERHEAD_BYTES + 4 * len(name) + len(content or b"")
-    return size
+def headers_size_bytes(headers: Headers) -> int:
+    """Upper bound of the bytes that headers take in a batch."""
+    return sum(
+        HEADER_OVERHEAD_BYTES + 4 * len(name) + len(content or b"") for name, content in headers
+    )

@@ -176,7 +176,7 @@ class Sender:
         answers = {} if response is None else intent.answers(response)
         settled: list[ProducerBatch] = []
         for topic_partition, batch in intent.batches.items():
-            queue = self._accumulator.queue(topic_partition)
+            queue = self._accumulator.queue(*topic_partition)
             queue.in_flight.remove(batch)
             answer = answers.get(topic_partition)
             if response is None:
@@ -202,7 +202,7 @@ class Sender:
         self._arrived(intent)
         settled: list[ProducerBatch] = []
         for topic_partition, batch in intent.batches.items():
-            queue = self._accumulator.queue(topic_partition)
+            queue = self._accumulator.queue(*topic_partition)
             queue.in_flight.remove(batch)
             settled += self._fail(queue, batch, error, now_ms)
             self._maybe_reset(queue)
@@ -268,7 +268,7 @@ class Sender:
         now_ms: int,
     ) -> ProduceIntent:
         for topic_partition, batch in batches.items():
-            queue = self._accumulator.queue(topic_partition)
+            queue = self._accumulator.queue(*topic_partition)
             queue.take(batch)
             if self._policy.idempotent:
                 self._number(queue, batch)
@@ -301,7 +301,7 @@ class Sender:
     def _succeed(
         self, batch: ProducerBatch, offset: int, append_time_ms: int
     ) -> list[ProducerBatch]:
-        self._accumulator.queue(batch.topic_partition).acknowledged = True
+        self._accumulator.queue(*batch.topic_partition).acknowledged = True
         return self._settle(batch, BatchOutcome(offset, append_time_ms))
 
     def _fail(
