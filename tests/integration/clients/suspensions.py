@@ -1,0 +1,70 @@
+"""Cancels a coroutine at its n-th suspension: when it begins to wait there, or when what it waits for has just come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Generator
+from enum import Enum
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class Moment(Enum):
+    BEGINS_TO_WAIT = "begins to wait"
+    HAS_WAITED = "has waited"
+    """What it waited for is there, but the task has not run yet: a cancellation now must not lose it."""
+
+
+class CancelledAt(Awaitable[Result]):
+    """Await it in the task that is to be cancelled. `reached` tells whether the call suspended so many times."""
+
+    def __init__(self, call: Awaitable[Result], step: int, moment: Moment) -> None:
+        self._call = call
+        self._step = step
+        self._moment = moment
+        self.reached = False
+
+    def __await__(self) -> Generator[object, object, Result]:
+        task = asyncio.current_task()
+        steps = self._call.__await__()
+        suspensions = 0
+        error: BaseException | None = None
+        while True:
+            try:
+                awaited = steps.throw(error) if error is not None else next(steps)
+            except StopIteration as done:
+                return done.value
+            suspensions += 1
+            if suspensions == self._step:
+                self.reached = True
+                self._arrange(awaited, task)
+            error = None
+            try:
+                yield awaited
+            except BaseException as thrown:  # noqa: BLE001 - thrown into the call
+                error = thrown
+
+    def _arrange(self, awaited: object, task: asyncio.Task[object]) -> None:
+        if self._moment is Moment.BEGINS_TO_WAIT:
+            task.cancel()
+        elif isinstance(awaited, asyncio.Future):
+            awaited.add_done_callback(lambda _: task.cancel())  # before the task's own callback
+        else:
+            asyncio.get_running_loop().call_soon(task.cancel)
+
+
+async def cancelled_at(call: Awaitable[object], step: int, moment: Moment) -> bool:
+    """False when the call ended before that. Asserts that a call that was cancelled says so."""
+    attempt = CancelledAt(call, step, moment)
+
+    async def run() -> None:
+        await attempt
+
+    try:
+        await asyncio.create_task(run())
+    except asyncio.CancelledError:
+        assert attempt.reached, "cancelled by nobody"
+    else:
+        assert not attempt.reached, "the call swallowed its cancellation"
+    return attempt.reached
