@@ -1,96 +1,247 @@
-"""`millstream consume TOPIC`: records to standard output, as values or as JSON lines."""
+"""`millstream consume TOPIC...`: records to standard output. In kcat's spirit, with the options of Kafka's tool."""
 
 from __future__ import annotations
 
+import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
+from millstream.cli.command import INTERRUPTED, ClientCommand
+from millstream.cli.value_formats import FORMATS, format_of
+
 if TYPE_CHECKING:
+    from millstream.cli.records.offset_choice import Bounds
+    from millstream.cli.records.reading import Reading
+    from millstream.cli.records.text import Shown, Write
     from millstream.clients import ConsumerRecord
     from millstream.clients.blocking import Consumer
+    from millstream.model import TopicPartition
+
+_FORMATTER_PREFIXES = (
+    "print.",
+    "key.separator",
+    "line.separator",
+    "headers.separator",
+    "null.literal",
+)
+_TERMINATED = 128 + signal.SIGTERM
 
 
-@click.command()
-@click.argument("topic")
+def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    return None if name is None else format_of(name)
+
+
+@click.command(cls=ClientCommand)
+@click.argument("topics", nargs=-1, metavar="TOPIC|^REGEX...")
+@cluster_options
+@click.option("--topic", "-t", "more_topics", multiple=True, help="The same as the argument.")
+@click.option("--include", "pattern", metavar="REGEX", help="Every topic whose whole name matches.")
 @click.option(
-    "--bootstrap-server",
-    "-b",
-    "bootstrap",
-    default="localhost:9092",
-    show_default=True,
-    help="HOST:PORT[,...]",
+    "--group", "-G", help="Join this group and commit; default: no group, all partitions."
 )
 @click.option(
-    "--group", "-G", help="Join this group and commit; default: all partitions, no group."
+    "--group-protocol", type=click.Choice(["classic", "consumer"]), help="Default: classic."
 )
 @click.option(
-    "--from-beginning", is_flag=True, help="Start at the first record instead of the end."
-)
+    "--offset", "-o", "offsets", multiple=True,
+    metavar="beginning|end|stored|N|-N|@TIME|s@TIME|e@TIME",
+    help="Where to start (default: end), and with e@ where to stop. TIME is ms since 1970 or ISO 8601.",
+)  # fmt: skip
+@click.option("--from-beginning", is_flag=True, help="The same as -o beginning.")
+@click.option("--since", metavar="DURATION", help="Start this long ago, as 10m or 2h.")
+@click.option("--partition", "-p", "partitions", multiple=True, metavar="N[,N]", help="Only these.")
+@click.option(
+    "--max-messages", "--num-records", "-c", "count_max", type=click.IntRange(0),
+    help="End after this many records.",
+)  # fmt: skip
 @click.option("--exit", "-e", "exit_at_end", is_flag=True, help="End when the end is reached.")
-@click.option("--max-messages", "-c", type=int, help="End after this many records.")
+@click.option("--timeout-ms", "silence_max_ms", type=int, help="End when nothing came for so long.")
 @click.option(
-    "--output", "-o", type=click.Choice(["value", "jsonl"]), default="value", show_default=True
+    "--isolation-level",
+    type=click.Choice(["read_uncommitted", "read_committed"]),
+    help="Default: read_uncommitted.",
 )
+@click.option(
+    "--format", "-f", "template", metavar="TEXT", help="kcat's: %s %k %o %p %t %T %h %S %K %R."
+)
+@click.option(
+    "--output", type=click.Choice(["raw", "json", "jsonl", "table"]), default="raw", show_default=True,
+)  # fmt: skip
+@click.option("-J", "as_envelopes", is_flag=True, help="The same as --output jsonl.")
+@click.option("--key-separator", "-K", metavar="TEXT", help="Print keys, and this behind them.")
+@click.option("--delimiter", "-D", default="\\n", show_default=True, help="What ends a record.")
+@click.option("--null", "-Z", "null", default="", help="What stands for a null.")
+@click.option(
+    "--property", "--formatter-property", "properties", multiple=True, metavar="KEY=VALUE",
+    help="Kafka's: print.key, print.offset, ..., key.separator; any other is a client's setting.",
+)  # fmt: skip
+@click.option(
+    "--key-format", "--key-deserializer", default="string", callback=_format, show_default=True,
+    metavar="|".join(FORMATS),
+)  # fmt: skip
+@click.option(
+    "--value-format", "--value-deserializer", default="string", callback=_format, show_default=True,
+)  # fmt: skip
+@click.option("--schema-registry", metavar="URL", help="For avro and json-schema.")
+@click.option("--skip-message-on-error", is_flag=True, help="Pass over what cannot be read.")
+@click.option("--quiet", "-q", is_flag=True, help="No count on standard error.")
 def consume(
-    topic: str,
-    *,
-    bootstrap: str,
-    group: str | None,
-    max_messages: int | None,
-    output: str,
-    from_beginning: bool,
-    exit_at_end: bool,
-) -> None:
-    """Print the records of TOPIC as they come."""
-    from millstream.clients import TopicPartition, blocking
+    topics: tuple[str, ...], *, cluster: ClusterOptions, **options: Any
+) -> None:  # Any: click's, see above
+    """Print the records of topics as they come; a TOPIC that begins with ^ is a pattern."""
+    from millstream.cli.records.offset_choice import parse_bounds
+    from millstream.cli.records.positions import partition_numbers, partitions_of, seek
+    from millstream.cli.records.reading import interruptible
+    from millstream.clients.blocking import Consumer
+    from millstream.clients.core.config import ConsumerConfig
+    from millstream.runtime.system import SystemClock
 
-    written = sys.stdout.buffer
-    left = max_messages
-    with blocking.Consumer(
-        bootstrap_servers=bootstrap,
-        group_id=group,
-        auto_offset_reset="earliest" if from_beginning else "latest",
-    ) as consumer:
-        if group is not None:
-            consumer.subscribe([topic])
+    names, pattern = _chosen_topics((*topics, *options["more_topics"]), options["pattern"])
+    formatter, client = _divided(pairs(options["properties"], "--property"))
+    write, head, tail = _writer(options, formatter)
+    starts = ("beginning",) if options["from_beginning"] else ()
+    clock = SystemClock()
+    bounds = parse_bounds((*starts, *options["offsets"]), options["since"], clock.now().wall_ms)
+    partitions = []
+    if options["group"] is None:
+        with cluster.admin() as admin:
+            wanted = partition_numbers(options["partitions"])
+            partitions = partitions_of(admin, names, pattern, wanted)
+    settings = cluster.settings(ConsumerConfig, **_chosen_settings(options, bounds), **client)
+    with Consumer(**settings) as consumer, interruptible() as asked:
+        stop = None
+        if options["group"] is None:
+            stop = seek(consumer, partitions, bounds, until_end=options["exit_at_end"])
         else:
-            consumer.assign([TopicPartition(topic, p) for p in consumer.partitions_for(topic)])
-        while left is None or left > 0:
-            records = consumer.poll(max_records=500 if left is None else min(500, left))
-            for record in records:
-                written.write(_line(record, output))
-            written.flush()
-            left = None if left is None else left - len(records)
-            if exit_at_end and not records and _at_end(consumer):
-                break
+            _subscribe(consumer, names, pattern, bounds)
+        reading = _reading(consumer, write, options, clock, stop)
+        sys.stdout.buffer.write(head)
+        reading.run(asked)
+        sys.stdout.buffer.write(tail)
+        sys.stdout.buffer.flush()
+    if not options["quiet"]:
+        skipped = f", {reading.skipped} skipped" if reading.skipped else ""
+        click.echo(f"{reading.count} records read{skipped}", err=True)
+    if asked.signal is not None:
+        sys.exit(INTERRUPTED if asked.signal == signal.SIGINT else _TERMINATED)
 
 
-def _line(record: ConsumerRecord, output: str) -> bytes:
-    if output == "value":
-        return (record.value or b"") + b"\n"
-    import orjson
+def _chosen_topics(given: tuple[str, ...], include: str | None) -> tuple[list[str], str | None]:
+    patterns = [name for name in given if name.startswith("^")] + ([include] if include else [])
+    names = [name for name in given if not name.startswith("^")]
+    if bool(names) == bool(patterns) or len(patterns) > 1:
+        raise click.UsageError("give one or more TOPICs, or one pattern that begins with ^")
+    return names, patterns[0] if patterns else None
 
-    return orjson.dumps(
-        {
-            "topic": record.topic,
-            "partition": record.partition,
-            "offset": record.offset,
-            "timestamp": record.timestamp_ms,
-            "key": _text(record.key),
-            "value": _text(record.value),
-            "headers": [[name, _text(content)] for name, content in record.headers],
-        },
-        option=orjson.OPT_APPEND_NEWLINE,
+
+def _divided(properties: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Kafka has one --property for the formatter and one for the client; here the name decides."""
+    formatter = {
+        key: value for key, value in properties.items() if key.startswith(_FORMATTER_PREFIXES)
+    }
+    client = {
+        key.replace(".", "_"): value for key, value in properties.items() if key not in formatter
+    }
+    return formatter, client
+
+
+def _chosen_settings(options: dict[str, Any], bounds: Bounds) -> dict[str, object]:  # Any: click's
+    reset = None if bounds.start is None else {"beginning": "earliest"}.get(bounds.start.place)
+    return {
+        "group_id": options["group"],
+        "group_protocol": options["group_protocol"],
+        "isolation_level": options["isolation_level"],
+        "auto_offset_reset": reset,
+        "allow_auto_create_topics": False,
+    }
+
+
+def _subscribe(consumer: Consumer, names: list[str], pattern: str | None, bounds: Bounds) -> None:
+    """A group's members start where the group stopped: -o says only where a new group begins."""
+    place = None if bounds.start is None else bounds.start.place
+    if bounds.stop_ms is not None or place in {"offset", "tail", "time"}:
+        raise click.UsageError("with --group, -o is beginning, end or stored")
+    consumer.subscribe(names, pattern=pattern)
+
+
+def _writer(
+    options: dict[str, Any],  # Any: click's
+    formatter: dict[str, str],
+) -> tuple[Write, bytes, bytes]:
+    """How a record is written, and what stands before the first and behind the last."""
+    from millstream.cli.records import text
+
+    output = "jsonl" if options["as_envelopes"] else options["output"]
+    if options["template"] is not None:
+        return text.formatted(options["template"], options["null"]), b"", b""
+    if output == "jsonl":
+        return text.json_line, b"", b""
+    if output == "json":
+        return _array(text.json_line), b"[", b"]\n"
+    if output == "table":
+        return text.table_row, text.TABLE_HEAD, b""
+    if formatter:
+        return text.console_format(formatter).write, b"", b""
+    return text.plain(options["key_separator"], options["delimiter"], options["null"]), b"", b""
+
+
+def _array(write: Write) -> Write:
+    """Commas between the elements."""
+    separators = iter([b"\n"])
+
+    def element(record: Shown) -> bytes:
+        return next(separators, b",") + write(record)
+
+    return element
+
+
+def _reading(
+    consumer: Consumer,
+    write: Write,
+    options: dict[str, Any],  # Any: click's
+    clock: Any,  # Any: SystemClock, which is imported late
+    stop: dict[TopicPartition, int] | None,
+) -> Reading:
+    from millstream.cli.records.reading import Reading
+
+    out = sys.stdout.buffer
+    show = _shower(options)
+    return Reading(
+        consumer,
+        emit=lambda record: out.write(write(show(record))),
+        flush=out.flush,
+        now_ms=lambda: clock.now().monotonic_ms,
+        stop=stop,
+        until_end=options["exit_at_end"],
+        count_max=options["count_max"],
+        silence_max_ms=options["silence_max_ms"],
+        skip_errors=options["skip_message_on_error"],
     )
 
 
-def _text(content: bytes | None) -> str | None:
-    return None if content is None else content.decode("utf-8", "replace")
+def _shower(options: dict[str, Any]) -> Callable[[ConsumerRecord], Shown]:  # Any: click's
+    """Deserializes."""
+    from millstream.cli.records.text import Shown
+    from millstream.cli.value_formats import reader
 
+    registry = options["schema_registry"]
+    read_key = reader(options["key_format"], registry, is_key=True)
+    read_value = reader(options["value_format"], registry, is_key=False)
 
-def _at_end(consumer: Consumer) -> bool:
-    assignment = consumer.assignment()
-    ends = consumer.end_offsets(assignment)
-    return bool(assignment) and all(consumer.position(tp) >= end for tp, end in ends.items())
+    def show(record: ConsumerRecord) -> Shown:
+        key, value, headers = record.key, record.value, record.headers
+        return Shown(
+            record.topic,
+            record.partition,
+            record.offset,
+            record.timestamp_ms,
+            None if key is None else read_key(record.topic, key, list(headers)),
+            None if value is None else read_value(record.topic, value, list(headers)),
+            headers,
+        )
+
+    return show

@@ -26,10 +26,13 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
         "console": Verb("millstream.console.command", "console", "Serve the web console."),
         "demo": Verb("millstream.cli.demo", "demo", "Run an example from end to end."),
+        "groups": Verb(
+            "millstream.cli.groups", "groups", "List, describe, reset and delete groups."
+        ),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "server": Verb("millstream.cli.server", "server", "Start a node."),
         "topics": Verb(
-            "millstream.cli.topics", "topics", "List, create, describe and delete topics."
+            "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."
         ),
     }
 )

@@ -1,55 +1,222 @@
-"""`millstream produce TOPIC`: lines of standard input or of files become records."""
+"""`millstream produce TOPIC`: lines of standard input or of files become records. In kcat's spirit."""
 
 from __future__ import annotations
 
-import sys
-from typing import IO
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
+from millstream.cli.command import ClientCommand
+from millstream.cli.value_formats import FORMATS, format_of
 
-@click.command()
-@click.argument("topic")
-@click.argument("files", nargs=-1, type=click.File("rb"))
-@click.option(
-    "--bootstrap-server",
-    "-b",
-    "bootstrap",
-    default="localhost:9092",
-    show_default=True,
-    help="HOST:PORT[,...]",
-)
+if TYPE_CHECKING:
+    from millstream.cli.records.lines import Headers, Line, Parse
+    from millstream.clients.blocking import Producer
+
+_READER_PREFIXES = ("parse.", "key.separator", "headers.", "null.marker", "ignore.error")
+
+
+def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    return None if name is None else format_of(name)
+
+
+@click.command(cls=ClientCommand)
+@click.argument("arguments", nargs=-1, metavar="TOPIC [FILE]...")
+@cluster_options
+@click.option("--topic", "-t", help="The same as the argument.")
+@click.option("--key", "-k", help="The key of every record.")
 @click.option(
     "--key-separator", "-K", metavar="TEXT", help="What stands before it in a line is the key."
 )
+@click.option("--delimiter", "-D", default="\\n", show_default=True, help="What ends a record.")
+@click.option(
+    "--header",
+    "-H",
+    "headers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="For every record; may be repeated.",
+)
 @click.option("--partition", "-p", type=int, help="Default: by key, else sticky.")
-@click.option("--compression", "-z", default="none", help="none, gzip, snappy, lz4 or zstd.")
+@click.option(
+    "--compression", "--compression-codec", "--compression-type", "-z",
+    help="none, gzip, snappy, lz4 or zstd.",
+)  # fmt: skip
+@click.option("--null", metavar="TEXT", help="A key or value that is this text is null.")
+@click.option("-Z", "empty_is_null", is_flag=True, help="An empty key or value is null.")
+@click.option(
+    "--input", "input_format", type=click.Choice(["lines", "jsonl"]), default="lines",
+    show_default=True, help="jsonl: records as `consume --output jsonl` writes them.",
+)  # fmt: skip
+@click.option("--keep-partitions", is_flag=True, help="jsonl: write to the partition that is told.")
+@click.option("--acks", "--request-required-acks", help="all, 1 or 0.")
+@click.option("--transactional-id", metavar="ID", help="Write in transactions.")
+@click.option("--every", type=click.IntRange(1), help="Records of a transaction; default: all.")
+@click.option(
+    "--property", "--reader-property", "properties", multiple=True, metavar="KEY=VALUE",
+    help="Kafka's: parse.key, key.separator, parse.headers, null.marker, ...; any other is a client's setting.",
+)  # fmt: skip
+@click.option(
+    "--key-format", default="string", callback=_format, show_default=True, metavar="|".join(FORMATS)
+)
+@click.option("--value-format", default="string", callback=_format, show_default=True)
+@click.option("--key-schema", metavar="TEXT|@FILE", help="Default: the subject's latest.")
+@click.option("--value-schema", metavar="TEXT|@FILE", help="Default: the subject's latest.")
+@click.option("--schema-registry", metavar="URL", help="For avro and json-schema.")
+@click.option("--quiet", "-q", is_flag=True, help="No count on standard error.")
 def produce(
-    topic: str,
-    files: tuple[IO[bytes], ...],
-    *,
-    bootstrap: str,
-    key_separator: str | None,
-    partition: int | None,
-    compression: str,
-) -> None:
-    """Write each line as a record to TOPIC. Ends when everything is acknowledged; prints the count on stderr."""
-    from millstream.clients import blocking
+    arguments: tuple[str, ...], *, cluster: ClusterOptions, **options: Any
+) -> None:  # Any: click's, see above
+    """Write each line of standard input or of the FILEs as a record to TOPIC.
 
-    separator = None if key_separator is None else key_separator.encode()
-    count = 0
-    with blocking.Producer(bootstrap_servers=bootstrap, compression_type=compression) as producer:
-        for source in files or (sys.stdin.buffer,):
-            for line in source:
-                key, value = _split(line.rstrip(b"\r\n"), separator)
-                producer.send(topic, value, key=key, partition=partition)
-                count += 1
-        producer.flush()
-    click.echo(f"{count} records written to {topic}", err=True)
+    Ends when everything is acknowledged; prints the count on standard error.
+    """
+    from millstream.clients.blocking import Producer
+    from millstream.clients.core.config import ProducerConfig
+
+    topic, files = _topic_and_files(arguments, options["topic"])
+    given = pairs(options["properties"], "--property")
+    reader = {key: value for key, value in given.items() if key.startswith(_READER_PREFIXES)}
+    client = {key.replace(".", "_"): value for key, value in given.items() if key not in reader}
+    parse = _parser(options, reader)
+    convert = _converter(options)
+    chosen = {
+        "compression_type": options["compression"],
+        "acks": options["acks"],
+        "transactional_id": options["transactional_id"],
+    }
+    with Producer(**cluster.settings(ProducerConfig, **chosen, **client)) as producer:
+        writing = _Writing(producer, topic, options["partition"], convert)
+        records = _lines(files, options["delimiter"], parse)
+        try:
+            if options["transactional_id"] is None:
+                writing.write(records)
+            else:
+                writing.write_in_transactions(records, options["every"])
+        finally:
+            if not options["quiet"]:
+                click.echo(f"{writing.count} records written to {topic}", err=True)
 
 
-def _split(line: bytes, separator: bytes | None) -> tuple[bytes | None, bytes]:
-    if separator is None or separator not in line:
-        return None, line
-    key, _, value = line.partition(separator)
-    return key, value
+def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str, tuple[str, ...]]:
+    if topic is not None:
+        return topic, arguments
+    if not arguments:
+        raise click.UsageError("give a TOPIC")
+    return arguments[0], arguments[1:]
+
+
+def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Line]:
+    from millstream.cli.records.lines import split
+    from millstream.cli.records.text import unescaped
+
+    end = unescaped(delimiter)
+    for name in files or ("-",):
+        source: IO[bytes]
+        with click.open_file(name, "rb") as source:
+            yield from map(parse, split(source, end))
+
+
+def _parser(options: dict[str, Any], reader: dict[str, str]) -> Parse:  # Any: click's
+    from millstream.cli.records.lines import line_format, parse_envelope
+    from millstream.cli.records.text import unescaped
+
+    if options["input_format"] == "jsonl":
+        return partial(parse_envelope, keeps_partition=options["keep_partitions"])
+    separator = options["key_separator"]
+    parse = line_format(
+        reader,
+        None if separator is None else unescaped(separator),
+        "" if options["empty_is_null"] else options["null"],
+    ).parse
+    key = None if options["key"] is None else options["key"].encode()
+    headers: Headers = [
+        (name, value.encode()) for name, value in pairs(options["headers"], "-H").items()
+    ]
+    if key is None and not headers:
+        return parse
+
+    def with_constants(line: bytes) -> Line:
+        parsed = parse(line)
+        return parsed._replace(
+            key=key if parsed.key is None else parsed.key,
+            headers=[*headers, *(parsed.headers or ())] or None,
+        )
+
+    return with_constants
+
+
+Convert = Callable[[str, "Line"], "Line"]
+
+
+def _converter(options: dict[str, Any]) -> Convert | None:  # Any: click's
+    """Typed text to bytes; None where both are text already."""
+    if options["key_format"] == options["value_format"] == "string":
+        return None
+    from millstream.cli.value_formats import writer
+
+    registry = options["schema_registry"]
+    write_key = writer(options["key_format"], options["key_schema"], registry, is_key=True)
+    write_value = writer(options["value_format"], options["value_schema"], registry, is_key=False)
+
+    def convert(topic: str, line: Line) -> Line:
+        headers = line.headers or []
+        return line._replace(
+            key=None if line.key is None else write_key(topic, line.key, headers),
+            value=None if line.value is None else write_value(topic, line.value, headers),
+            headers=headers or None,
+        )
+
+    return convert
+
+
+class _Writing:
+    """Sends and counts."""
+
+    def __init__(
+        self, producer: Producer, topic: str, partition: int | None, convert: Convert | None
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._partition = partition
+        self._convert = convert
+        self.count = 0
+
+    def write(self, lines: Iterator[Line]) -> None:
+        """What was read before an interruption is still delivered."""
+        try:
+            for line in lines:
+                self._send(line)
+        finally:
+            self._producer.flush()
+
+    def write_in_transactions(self, lines: Iterator[Line], every: int | None) -> None:
+        """An interruption or an error aborts the transaction that is open."""
+        self._producer.init_transactions()
+        line = next(lines, None)
+        while line is not None:
+            begun_at = self.count
+            try:
+                with self._producer.transaction():
+                    while line is not None and self.count - begun_at != every:
+                        self._send(line)
+                        line = next(lines, None)
+            except BaseException:
+                self.count = begun_at
+                raise
+
+    def _send(self, line: Line) -> None:
+        if self._convert is not None:
+            line = self._convert(self._topic, line)
+        self._producer.send(
+            self._topic,
+            line.value,
+            key=line.key,
+            headers=line.headers,
+            partition=self._partition if line.partition is None else line.partition,
+            timestamp_ms=line.timestamp_ms,
+        )
+        self.count += 1

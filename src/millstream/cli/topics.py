@@ -1,111 +1,315 @@
-"""`millstream topics`: list, create, describe, delete."""
+"""`millstream topics`: list, describe, create, alter, delete."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from typing import Final
+import re
+from typing import TYPE_CHECKING, Final
 
 import click
 
-EXIT_FAILED: Final = 1
-
-_bootstrap = click.option(
-    "--bootstrap-server",
-    "-b",
-    "bootstrap",
-    default="localhost:9092",
-    show_default=True,
-    help="HOST:PORT[,HOST:PORT...]",
+from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
+from millstream.cli.command import ClientGroup
+from millstream.cli.rows import (
+    Row,
+    confirm,
+    finish,
+    named,
+    output_option,
+    print_rows,
+    table,
+    yes_option,
 )
 
+if TYPE_CHECKING:
+    from millstream.clients.admin import TopicDescription
+    from millstream.clients.blocking import Admin
+    from millstream.errors import KafkaError
 
-@click.group()
+_names = click.argument("names", nargs=-1, metavar="[TOPIC]...")
+_topic = click.option("--topic", "-t", "more", multiple=True, help="The same as the argument.")
+_dry_run = click.option(
+    "--dry-run", "--validate-only", is_flag=True, help="Only say whether it could be done."
+)
+_PARTITION_COLUMNS: Final = ("partition", "leader", "replicas", "isr", "offline")
+
+
+@click.group(cls=ClientGroup)
 def topics() -> None:
-    """List, create, describe and delete topics."""
+    """List, describe, create, alter and delete topics."""
 
 
 @topics.command("list")
-@_bootstrap
+@cluster_options
+@output_option
 @click.option(
-    "--include-internal", is_flag=True, help="Also topics that brokers keep for themselves."
+    "--topic", "-t", "pattern", metavar="REGEX", help="Only those whose whole name matches."
 )
-def list_command(bootstrap: str, *, include_internal: bool) -> None:
+@click.option(
+    "--include-internal/--exclude-internal", help="Also topics that brokers keep for themselves."
+)
+def list_command(
+    *, cluster: ClusterOptions, output: str, pattern: str | None, include_internal: bool
+) -> None:
     """One name a line."""
-    from millstream.clients import blocking
+    from millstream.model import uuid_text
 
-    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
-        for name in admin.list_topics(include_internal=include_internal):
-            click.echo(name)
+    with cluster.admin() as admin:
+        listed = admin.list_topics(include_internal=include_internal)
+    rows: list[Row] = [
+        {"topic": name, "topic_id": uuid_text(found.topic_id), "internal": found.is_internal}
+        for name, found in sorted(listed.items())
+        if pattern is None or re.fullmatch(pattern, name)
+    ]
+    if output != "table":
+        print_rows(rows, output, ())
+        return
+    for row in rows:
+        click.echo(row["topic"])
 
 
 @topics.command()
-@_bootstrap
-@click.argument("names", nargs=-1, required=True)
-@click.option("--partitions", default=-1, help="Default: the broker's num.partitions.")
-@click.option("--replication-factor", default=-1, help="Default: the broker's.")
-@click.option("--config", "configs", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
-def create(
-    bootstrap: str,
+@cluster_options
+@output_option
+@_names
+@_topic
+@click.option(
+    "--under-replicated-partitions", is_flag=True, help="Only partitions with replicas out of sync."
+)
+@click.option("--unavailable-partitions", is_flag=True, help="Only partitions without a leader.")
+def describe(
     names: tuple[str, ...],
+    *,
+    cluster: ClusterOptions,
+    output: str,
+    more: tuple[str, ...],
+    under_replicated_partitions: bool,
+    unavailable_partitions: bool,
+) -> None:
+    """Partitions with leaders and replicas, and the settings that are not defaults. Default: all topics."""
+    with cluster.admin() as admin:
+        wanted = [*names, *more] or sorted(admin.list_topics())
+        found = admin.describe_topics(wanted)
+        good = [found.result(name) for name in wanted if name not in found.errors()]
+        overrides = _overrides(admin, [topic.name for topic in good])
+    described = []
+    for topic in good:
+        partitions = [
+            row
+            for row in _partitions(topic)
+            if (not under_replicated_partitions or row["isr"] != row["replicas"])
+            and (not unavailable_partitions or row["leader"] is None)
+        ]
+        if partitions or not (under_replicated_partitions or unavailable_partitions):
+            described.append(_topic_row(topic, partitions, overrides[topic.name]))
+    if output != "table":
+        print_rows(described, output, ())
+    else:
+        for row in described:
+            _print_topic(row)
+    finish(found.errors(), output)
+
+
+def _partitions(topic: TopicDescription) -> list[dict[str, object]]:
+    return [
+        {
+            "partition": each.partition,
+            "leader": None if each.leader < 0 else each.leader,
+            "replicas": sorted(each.replicas),
+            "isr": sorted(each.isr),
+            "offline": sorted(each.offline_replicas),
+        }
+        for each in topic.partitions
+    ]
+
+
+def _topic_row(
+    topic: TopicDescription, partitions: list[dict[str, object]], configs: dict[str, str | None]
+) -> dict[str, object]:
+    from millstream.model import uuid_text
+
+    return {
+        "topic": topic.name,
+        "topic_id": uuid_text(topic.topic_id),
+        "internal": topic.is_internal,
+        "partition_count": len(topic.partitions),
+        "configs": configs,
+        "partitions": partitions,
+    }
+
+
+def _overrides(admin: Admin, names: list[str]) -> dict[str, dict[str, str | None]]:
+    """What was set for each topic itself."""
+    from millstream.clients.admin import ConfigResource, ConfigResourceType, ConfigSource
+
+    resources = {name: ConfigResource(ConfigResourceType.TOPIC, name) for name in names}
+    found = admin.describe_configs(list(resources.values()))
+    return {
+        name: {
+            entry.name: entry.value
+            for entry in found.result(resource).values()
+            if entry.source is ConfigSource.TOPIC_CONFIG
+        }
+        for name, resource in resources.items()
+    }
+
+
+def _print_topic(row: Row) -> None:
+    configs, partitions = row["configs"], row["partitions"]
+    assert isinstance(configs, dict), "made by _topic_row"
+    assert isinstance(partitions, list), "made by _topic_row"
+    settings = "".join(f"  {key}={value}" for key, value in sorted(configs.items()))
+    click.echo(
+        f"{row['topic']}  id {row['topic_id']}  {row['partition_count']} partitions{settings}"
+    )
+    for line in table(partitions, _PARTITION_COLUMNS):
+        click.echo(f"  {line}")
+
+
+@topics.command()
+@cluster_options
+@output_option
+@_names
+@_topic
+@click.option("--partitions", "-p", default=-1, help="Default: the broker's num.partitions.")
+@click.option("--replication-factor", "-r", default=-1, help="Default: the broker's.")
+@click.option("--config", "configs", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
+@click.option(
+    "--replica-assignment", metavar="B:B,B:B", help="Brokers of each partition, the leader first."
+)
+@click.option("--if-not-exists", is_flag=True, help="A topic that is there already is no error.")
+@_dry_run
+def create(
+    names: tuple[str, ...],
+    *,
+    cluster: ClusterOptions,
+    output: str,
+    more: tuple[str, ...],
     partitions: int,
     replication_factor: int,
     configs: tuple[str, ...],
+    replica_assignment: str | None,
+    if_not_exists: bool,
+    dry_run: bool,
 ) -> None:
     """Create topics."""
-    from millstream.clients import NewTopic, blocking
+    from millstream.clients import NewTopic
+    from millstream.errors import TopicAlreadyExists
 
-    settings: dict[str, str | None] = {}
-    for config in configs:
-        key, separator, value = config.partition("=")
-        if not separator:
-            raise click.BadParameter(f"{config!r} is not KEY=VALUE", param_hint="--config")
-        settings[key] = value
-    new = [NewTopic(name, partitions, replication_factor, settings) for name in names]
-    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
-        _report(admin.create_topics(new).errors(), names, "created")
+    settings: dict[str, str | None] = dict(pairs(configs, "--config"))
+    assignments = _assignments(replica_assignment)
+    wanted = named(names, more, "TOPIC")
+    new = [NewTopic(name, partitions, replication_factor, settings, assignments) for name in wanted]
+    with cluster.admin() as admin:
+        errors = admin.create_topics(new, validate_only=dry_run).errors()
+    results: dict[str, str | KafkaError] = dict.fromkeys(wanted, _done("created", dry_run=dry_run))
+    for name, error in errors.items():
+        expected = if_not_exists and isinstance(error, TopicAlreadyExists)
+        results[name] = "exists already" if expected else error
+    _report(results, output)
+
+
+def _assignments(text: str | None) -> list[list[int]] | None:
+    if text is None:
+        return None
+    try:
+        return [[int(broker) for broker in part.split(":")] for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is not like 1:2,2:1", param_hint="--replica-assignment"
+        ) from None
 
 
 @topics.command()
-@_bootstrap
-@click.argument("names", nargs=-1, required=True)
-def delete(bootstrap: str, names: tuple[str, ...]) -> None:
+@cluster_options
+@output_option
+@_names
+@_topic
+@click.option("--partitions", "-p", type=int, help="How many it shall have; more than it has.")
+@click.option(
+    "--config", "configs", multiple=True, metavar="KEY=VALUE", help="Set; may be repeated."
+)
+@click.option(
+    "--delete-config", "deleted", multiple=True, metavar="KEY", help="Back to the default."
+)
+@_dry_run
+def alter(
+    names: tuple[str, ...],
+    *,
+    cluster: ClusterOptions,
+    output: str,
+    more: tuple[str, ...],
+    partitions: int | None,
+    configs: tuple[str, ...],
+    deleted: tuple[str, ...],
+    dry_run: bool,
+) -> None:
+    """Add partitions, set and delete settings."""
+    from millstream.clients.admin import (
+        AlterConfig,
+        AlterOperation,
+        ConfigResource,
+        ConfigResourceType,
+    )
+
+    wanted = named(names, more, "TOPIC")
+    changes = [AlterConfig(key, value) for key, value in pairs(configs, "--config").items()]
+    changes += [AlterConfig(key, None, AlterOperation.DELETE) for key in deleted]
+    if partitions is None and not changes:
+        raise click.UsageError("say what to alter: --partitions, --config or --delete-config")
+    results: dict[str, str | KafkaError] = dict.fromkeys(wanted, _done("altered", dry_run=dry_run))
+    with cluster.admin() as admin:
+        if partitions is not None:
+            totals = dict.fromkeys(wanted, partitions)
+            results.update(admin.create_partitions(totals, validate_only=dry_run).errors())
+        rest = [name for name, result in results.items() if isinstance(result, str)]
+        if changes and rest:
+            of = {ConfigResource(ConfigResourceType.TOPIC, name): changes for name in rest}
+            answered = admin.incremental_alter_configs(of, validate_only=dry_run)
+            results.update({key.name: error for key, error in answered.errors().items()})
+    _report(results, output)
+
+
+@topics.command()
+@cluster_options
+@output_option
+@_names
+@_topic
+@click.option("--if-exists", is_flag=True, help="A topic that is not there is no error.")
+@yes_option
+def delete(
+    names: tuple[str, ...],
+    *,
+    cluster: ClusterOptions,
+    output: str,
+    more: tuple[str, ...],
+    if_exists: bool,
+    yes: bool,
+) -> None:
     """Delete topics and all their records."""
-    from millstream.clients import blocking
+    from millstream.errors import UnknownTopicOrPartition
 
-    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
-        _report(admin.delete_topics(names).errors(), names, "deleted")
-
-
-@topics.command()
-@_bootstrap
-@click.argument("names", nargs=-1, required=True)
-def describe(bootstrap: str, names: tuple[str, ...]) -> None:
-    """Partitions, leaders and replicas."""
-    from millstream.clients import blocking
-    from millstream.model import uuid_text
-
-    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
-        results = admin.describe_topics(names)
-    for name in names:
-        if name in results.errors():
-            continue
-        topic = results.result(name)
-        click.echo(f"{name}  id {uuid_text(topic.topic_id)}  {len(topic.partitions)} partitions")
-        for partition in topic.partitions:
-            replicas = ",".join(map(str, partition.replicas))
-            isr = ",".join(map(str, partition.isr))
-            click.echo(
-                f"  {partition.partition}  leader {partition.leader}  replicas {replicas}  isr {isr}"
-            )
-    _report(results.errors(), (), "")
+    wanted = named(names, more, "TOPIC")
+    confirm(f"Delete {', '.join(wanted)} and all their records", yes=yes)
+    with cluster.admin() as admin:
+        errors = admin.delete_topics(wanted).errors()
+    results: dict[str, str | KafkaError] = dict.fromkeys(wanted, "deleted")
+    for name, error in errors.items():
+        expected = if_exists and isinstance(error, UnknownTopicOrPartition)
+        results[name] = "was not there" if expected else error
+    _report(results, output)
 
 
-def _report(errors: Mapping[str, Exception], names: tuple[str, ...], done: str) -> None:
-    for name in names:
-        if name not in errors:
-            click.echo(f"{name} {done}")
-    for error in errors.values():
-        click.echo(f"error: {error}", err=True)
-    if errors:
-        sys.exit(EXIT_FAILED)
+def _done(verb: str, *, dry_run: bool) -> str:
+    return f"could be {verb}" if dry_run else verb
+
+
+def _report(results: dict[str, str | KafkaError], output: str) -> None:
+    good = {name: result for name, result in results.items() if isinstance(result, str)}
+    if output != "table":
+        rows = [{"topic": name, "result": result} for name, result in good.items()]
+        print_rows(rows, output, ())
+    else:
+        for name, result in good.items():
+            click.echo(f"{name} {result}")
+    errors = {name: result for name, result in results.items() if not isinstance(result, str)}
+    finish(errors, output)

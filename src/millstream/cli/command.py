@@ -1,0 +1,89 @@
+"""How verbs that talk to a cluster end: one line on standard error, and an exit code that scripts can ask.
+
+0 done, 1 failed, 2 used wrongly, 3 not found, 4 not allowed, 5 nobody answered in time, 130 interrupted. A reader that
+went away (`| head`) is no failure. What is not a failure on purpose keeps its traceback: it is a bug.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Final, NoReturn
+
+import click
+
+from millstream.errors import ConfigError, KafkaError, MillstreamError
+
+FAILED: Final = 1
+USAGE: Final = 2
+NOT_FOUND: Final = 3
+NOT_AUTHORIZED: Final = 4
+TIMED_OUT: Final = 5
+INTERRUPTED: Final = 130
+
+_NOT_FOUND: Final = frozenset(
+    {
+        "GROUP_ID_NOT_FOUND",
+        "RESOURCE_NOT_FOUND",
+        "TRANSACTIONAL_ID_NOT_FOUND",
+        "UNKNOWN_TOPIC_ID",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    }
+)
+_TIMED_OUT: Final = frozenset({"BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "REQUEST_TIMED_OUT"})
+
+
+class ClientCommand(click.Command):
+    """A command whose failures are told in one line."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # Any: click's own signature
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            _forget_standard_output()
+        except (MillstreamError, OSError) as error:
+            fail(error, as_json=ctx.params.get("output") in {"json", "jsonl"})
+
+
+class ClientGroup(click.Group):
+    """Verbs of a noun, as `topics create`; each is a ClientCommand."""
+
+    command_class = ClientCommand
+
+
+def fail(error: Exception, *, as_json: bool = False) -> NoReturn:
+    """Tell of the error on standard error and exit with its code."""
+    tell(error, as_json=as_json)
+    sys.exit(exit_code(error))
+
+
+def tell(error: Exception, *, as_json: bool = False) -> None:
+    """One line: a sentence, or a JSON object with the error's name."""
+    name = error.name if isinstance(error, KafkaError) else type(error).__name__
+    sentence = " ".join(str(error).split()) or name
+    if as_json:
+        click.echo(json.dumps({"error": name, "message": sentence}), err=True)
+    else:
+        click.echo(f"error: {sentence}", err=True)
+
+
+def exit_code(error: Exception) -> int:
+    if isinstance(error, ConfigError):
+        return USAGE
+    if not isinstance(error, KafkaError):
+        return FAILED
+    if error.name in _NOT_FOUND:
+        return NOT_FOUND
+    if error.name in _TIMED_OUT:
+        return TIMED_OUT
+    if error.name.endswith(("AUTHORIZATION_FAILED", "AUTHENTICATION_FAILED")):
+        return NOT_AUTHORIZED
+    return FAILED
+
+
+def _forget_standard_output() -> None:
+    """Whoever read it is gone; the interpreter must not complain about it when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

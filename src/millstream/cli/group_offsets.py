@@ -1,0 +1,221 @@
+"""`millstream groups reset-offsets` and `delete-offsets`: what a group has committed is moved or forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.command import ClientCommand
+from millstream.cli.group_options import (
+    all_groups_option,
+    group_argument,
+    group_option,
+    wanted_groups,
+)
+from millstream.cli.rows import Row, finish, output_option, print_rows
+
+if TYPE_CHECKING:
+    from millstream.cli.group_reset import Known, Reset
+    from millstream.clients.blocking import Admin
+    from millstream.errors import KafkaError
+    from millstream.model import TopicPartition
+
+_topic = click.option(
+    "--topic", "-t", "topics", multiple=True, metavar="TOPIC[:P,P]", help="May be repeated."
+)
+_RESET_COLUMNS: Final = ("group", "topic", "partition", "new_offset")
+_DELETED_COLUMNS: Final = ("group", "topic", "partition", "result")
+_CAN_BE_RESET: Final = ("Empty", "Dead")
+
+
+@click.command("reset-offsets", cls=ClientCommand)
+@cluster_options
+@output_option
+@group_argument
+@group_option
+@all_groups_option
+@_topic
+@click.option("--all-topics", is_flag=True, help="Every topic the group has offsets of.")
+@click.option("--to-earliest", is_flag=True)
+@click.option("--to-latest", is_flag=True)
+@click.option(
+    "--to-current", is_flag=True, help="Where it is, within what there is of the partition."
+)
+@click.option("--to-offset", type=int)
+@click.option("--shift-by", type=int, metavar="N", help="Forward; back where N is negative.")
+@click.option("--to-datetime", metavar="TIME", help="ISO 8601 (UTC) or ms since 1970.")
+@click.option("--by-duration", metavar="DURATION", help="So long ago, as PT10M or 10m.")
+@click.option("--from-file", type=click.File(), help="A plan as --export writes it.")
+@click.option("--execute", is_flag=True, help="Do it.")
+@click.option("--dry-run", is_flag=True, help="Only show it (the default).")
+@click.option("--export", is_flag=True, help="Print the plan as CSV.")
+def reset_offsets(
+    names: tuple[str, ...],
+    *,
+    cluster: ClusterOptions,
+    output: str,
+    more: tuple[str, ...],
+    all_groups: bool,
+    execute: bool,
+    dry_run: bool,
+    export: bool,
+    **options: Any,  # Any: click's, see above
+) -> None:
+    """Move the offsets of groups without members. Shows what would be done; --execute does it."""
+    from millstream.cli.group_reset import plan_text
+    from millstream.clients import OffsetAndMetadata
+
+    if execute and dry_run:
+        raise click.UsageError("--execute or --dry-run, not both")
+    reset = _reset(options)
+    rows: list[Row] = []
+    errors: dict[TopicPartition, KafkaError] = {}
+    with cluster.admin() as admin:
+        for group_id in wanted_groups(admin, names, more, all_groups=all_groups):
+            _check_without_members(admin, group_id)
+            plan = _plan(admin, group_id, reset, options)
+            if export:
+                click.echo(plan_text(plan), nl=False)
+            elif execute:
+                moved = {tp: OffsetAndMetadata(offset) for tp, offset in plan.items()}
+                errors |= admin.alter_consumer_group_offsets(group_id, moved).errors()
+            rows += [
+                {"group": group_id, "topic": tp.topic, "partition": tp.partition, "new_offset": at}
+                for tp, at in plan.items()
+                if tp not in errors
+            ]
+    if not export:
+        print_rows(rows, output, _RESET_COLUMNS)
+    if not execute and not export:
+        click.echo("nothing was changed; --execute does it", err=True)
+    finish(errors, output)
+
+
+def _reset(options: dict[str, Any]) -> Reset | None:  # Any: click's
+    """None for a plan from a file."""
+    from millstream.cli.group_reset import Reset
+    from millstream.cli.records.offset_choice import duration_ms, timestamp_ms
+    from millstream.runtime.system import SystemClock
+
+    chosen: list[Reset | None] = [
+        Reset(name) for name in ("earliest", "latest", "current") if options[f"to_{name}"]
+    ]
+    if options["to_offset"] is not None:
+        chosen.append(Reset("offset", options["to_offset"]))
+    if options["shift_by"] is not None:
+        chosen.append(Reset("shift", options["shift_by"]))
+    if options["to_datetime"] is not None:
+        chosen.append(Reset("time", timestamp_ms(options["to_datetime"])))
+    if options["by_duration"] is not None:
+        ago = duration_ms(options["by_duration"])
+        chosen.append(Reset("time", SystemClock().now().wall_ms - ago))
+    if options["from_file"] is not None:
+        chosen.append(None)
+    if len(chosen) != 1:
+        raise click.UsageError(
+            "say once where to: --to-earliest, --to-latest, --to-current, --to-offset, --shift-by,"
+            " --to-datetime, --by-duration or --from-file"
+        )
+    return chosen[0]
+
+
+def _check_without_members(admin: Admin, group_id: str) -> None:
+    """A group that is not there yet may be given offsets."""
+    from millstream.errors import GroupIdNotFound, NonEmptyGroup
+
+    try:
+        group = admin.describe_groups([group_id]).result(group_id)
+    except GroupIdNotFound:
+        return
+    if group.state not in _CAN_BE_RESET:
+        raise NonEmptyGroup(
+            f"{group_id} is {group.state}, with {len(group.members)} members; stop them first"
+        )
+
+
+def _plan(
+    admin: Admin,
+    group_id: str,
+    reset: Reset | None,
+    options: dict[str, Any],  # Any: click's
+) -> dict[TopicPartition, int]:
+    from millstream.cli.group_reset import new_offsets, parse_plan
+
+    if reset is None:
+        return parse_plan(options["from_file"].read())
+    found = admin.list_consumer_group_offsets([group_id]).result(group_id)
+    committed = {tp: found.result(tp).offset for tp in found}
+    partitions = _partitions(admin, list(committed), options)
+    return new_offsets(reset, partitions, _known(admin, partitions, committed))
+
+
+def _partitions(
+    admin: Admin,
+    committed: list[TopicPartition],
+    options: dict[str, Any],  # Any: click's
+) -> list[TopicPartition]:
+    from millstream.cli.group_reset import parse_targets
+    from millstream.model import TopicPartition
+
+    if options["all_topics"]:
+        return sorted(committed)
+    targets = parse_targets(options["topics"])
+    if not targets:
+        raise click.UsageError("say of which topics: --topic TOPIC[:P,P] or --all-topics")
+    topics = admin.describe_topics(targets).raise_errors()
+    return [
+        TopicPartition(name, each.partition)
+        for name, wanted in targets.items()
+        for each in topics.result(name).partitions
+        if wanted is None or each.partition in wanted
+    ]
+
+
+def _known(
+    admin: Admin, partitions: list[TopicPartition], committed: dict[TopicPartition, int]
+) -> Known:
+    from millstream.cli.group_reset import Known
+    from millstream.clients.admin import OffsetSpec
+
+    def offsets(timestamp: int) -> dict[TopicPartition, int]:
+        found = admin.list_offsets(dict.fromkeys(partitions, timestamp)).raise_errors()
+        return {tp: found.result(tp).offset for tp in partitions}
+
+    end = offsets(OffsetSpec.LATEST)
+
+    def at_time(time_ms: int) -> dict[TopicPartition, int]:
+        return {tp: end[tp] if at < 0 else at for tp, at in offsets(time_ms).items()}
+
+    return Known(offsets(OffsetSpec.EARLIEST), end, committed, at_time)
+
+
+@click.command("delete-offsets", cls=ClientCommand)
+@cluster_options
+@output_option
+@group_argument
+@group_option
+@_topic
+def delete_offsets(
+    names: tuple[str, ...],
+    *,
+    cluster: ClusterOptions,
+    output: str,
+    more: tuple[str, ...],
+    topics: tuple[str, ...],
+) -> None:
+    """Forget what a group committed for topics that no member reads."""
+    wanted = [*names, *more]
+    if len(wanted) != 1:
+        raise click.UsageError("name one GROUP")
+    with cluster.admin() as admin:
+        partitions = _partitions(admin, [], {"topics": topics, "all_topics": False})
+        errors = admin.delete_consumer_group_offsets(wanted[0], partitions).errors()
+    rows = [
+        {"group": wanted[0], "topic": tp.topic, "partition": tp.partition, "result": "deleted"}
+        for tp in partitions
+        if tp not in errors
+    ]
+    print_rows(rows, output, _DELETED_COLUMNS)
+    finish(errors, output)

@@ -1,0 +1,27 @@
+"""How commands of `millstream groups` are told which groups are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from millstream.cli.rows import named
+
+if TYPE_CHECKING:
+    from millstream.clients.blocking import Admin
+
+group_argument = click.argument("names", nargs=-1, metavar="[GROUP]...")
+group_option = click.option(
+    "--group", "-G", "more", multiple=True, help="The same as the argument."
+)
+all_groups_option = click.option("--all-groups", is_flag=True, help="Every group there is.")
+
+
+def wanted_groups(
+    admin: Admin, names: Sequence[str], more: Sequence[str], *, all_groups: bool
+) -> list[str]:
+    if all_groups:
+        return [each.group_id for each in admin.list_groups()]
+    return named(names, more, "GROUP")

@@ -1,0 +1,103 @@
+"""Where a group's offsets are moved to: kafka-consumer-groups' rules, worked out from what a cluster told. Asks nobody."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from io import StringIO
+from typing import Literal
+
+import click
+
+from millstream.model import TopicPartition
+
+Target = Literal["earliest", "latest", "current", "offset", "shift", "time"]
+Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """`number` is an offset, a distance, or a timestamp in ms."""
+
+    target: Target
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What decides. `committed` lacks partitions without a commit; `at_time` gives the end where no record is so late."""
+
+    beginning: Offsets
+    end: Offsets
+    committed: Offsets
+    at_time: Callable[[int], Offsets]
+
+
+def new_offsets(
+    reset: Reset, partitions: Iterable[TopicPartition], known: Known
+) -> dict[TopicPartition, int]:
+    """Within what there is of each partition (Kafka's tool cuts to it, too). Raises ClickException where nothing can be said."""
+    wanted = list(partitions)
+    chosen = _chosen(reset, wanted, known)
+    return {tp: min(max(chosen[tp], known.beginning[tp]), known.end[tp]) for tp in wanted}
+
+
+def _chosen(reset: Reset, wanted: list[TopicPartition], known: Known) -> Offsets:
+    match reset.target:
+        case "earliest":
+            return known.beginning
+        case "latest":
+            return known.end
+        case "offset":
+            return dict.fromkeys(wanted, reset.number)
+        case "time":
+            return known.at_time(reset.number)
+        case "current":
+            return {tp: known.committed.get(tp, known.end[tp]) for tp in wanted}
+        case "shift":
+            missing = [str(tp) for tp in wanted if tp not in known.committed]
+            if missing:
+                raise click.ClickException(
+                    f"nothing to shift: no offset is committed for {', '.join(missing)}"
+                )
+            return {tp: known.committed[tp] + reset.number for tp in wanted}
+
+
+def parse_targets(items: Iterable[str]) -> dict[str, set[int] | None]:
+    """`flights` or `flights:0,2`: topics, and the partitions wanted of each (None: all)."""
+    wanted: dict[str, set[int] | None] = {}
+    for item in items:
+        topic, separator, numbers = item.partition(":")
+        if not separator:
+            wanted[topic] = None
+            continue
+        if not all(number.isdecimal() for number in numbers.split(",")):
+            raise click.BadParameter(f"{item!r} is not like TOPIC:0,1", param_hint="--topic")
+        chosen = wanted.setdefault(topic, set())
+        if chosen is not None:
+            chosen.update(map(int, numbers.split(",")))
+    return wanted
+
+
+def parse_plan(text: str) -> dict[TopicPartition, int]:
+    """A plan that was exported: topic,partition,offset in each line, perhaps behind the group."""
+    plan = {}
+    for row in csv.reader(StringIO(text)):
+        if not row:
+            continue
+        try:
+            topic, partition, offset = row[-3:]
+            plan[TopicPartition(topic, int(partition))] = int(offset)
+        except ValueError:
+            raise click.ClickException(f"{','.join(row)!r} is not TOPIC,PARTITION,OFFSET") from None
+    return plan
+
+
+def plan_text(plan: Offsets) -> str:
+    """What `parse_plan` reads."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for tp, offset in plan.items():
+        writer.writerow((tp.topic, tp.partition, offset))
+    return out.getvalue()

@@ -1,0 +1,146 @@
+"""What `produce` reads: lines, or JSON envelopes, to records. Knows no files and no cluster."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any, NamedTuple, TypeAlias
+
+from millstream.clients.core.serialization import SerializationError
+
+Member: TypeAlias = Any  # Any: JSON of any type
+Headers = list[tuple[str, bytes | None]]
+
+_CHUNK_BYTES = 65_536
+
+
+class Line(NamedTuple):
+    """A record to be. Key and value are as they were typed."""
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: Headers | None = None
+    timestamp_ms: int | None = None
+    partition: int | None = None
+
+
+Parse = Callable[[bytes], Line]
+
+
+def split(stream: IO[bytes], delimiter: bytes) -> Iterator[bytes]:
+    """What stands between delimiters; a last piece without one counts, if it is not empty."""
+    if delimiter == b"\n":
+        for line in stream:
+            yield line.removesuffix(b"\n").removesuffix(b"\r")
+        return
+    rest = b""
+    while chunk := stream.read(_CHUNK_BYTES):
+        *whole, rest = (rest + chunk).split(delimiter)
+        yield from whole
+    if rest:
+        yield rest
+
+
+@dataclass(frozen=True, slots=True)
+class LineFormat:
+    """Kafka's line: headers, then key, then value, those that are asked for. `null` is how a null is typed."""
+
+    key_separator: bytes | None = None
+    key_must_be: bool = False
+    header_delimiter: bytes | None = None
+    header_separator: bytes = b","
+    header_key_separator: bytes = b":"
+    null: bytes | None = None
+
+    def parse(self, line: bytes) -> Line:
+        headers = None
+        if self.header_delimiter is not None:
+            front, found, line = line.partition(self.header_delimiter)
+            if not found:
+                raise _without("headers' delimiter", front)
+            headers = self._headers(front)
+        if self.key_separator is None:
+            return Line(self._or_null(line), headers=headers)
+        key, found, value = line.partition(self.key_separator)
+        if not found:
+            if self.key_must_be:
+                raise _without("key separator", line)
+            return Line(self._or_null(line), headers=headers)
+        return Line(self._or_null(value), self._or_null(key), headers)
+
+    def _headers(self, text: bytes) -> Headers:
+        if text == self.null or not text:
+            return []
+        headers: Headers = []
+        for item in text.split(self.header_separator):
+            name, found, value = item.partition(self.header_key_separator)
+            if not found:
+                raise _without("header's separator", item)
+            headers.append((name.decode(), self._or_null(value)))
+        return headers
+
+    def _or_null(self, text: bytes) -> bytes | None:
+        return None if text == self.null else text
+
+
+def _without(what: str, line: bytes) -> SerializationError:
+    return SerializationError(f"no {what} in {line[:100].decode('utf-8', 'replace')!r}")
+
+
+def line_format(
+    properties: Mapping[str, str], key_separator: bytes | None, null: str | None
+) -> LineFormat:
+    """Of our options and Kafka's reader properties, where these ask for more."""
+
+    def separator(name: str, default: str) -> bytes:
+        return properties.get(name, default).encode()
+
+    parses_key = properties.get("parse.key", "false").lower() == "true"
+    parses_headers = properties.get("parse.headers", "false").lower() == "true"
+    if key_separator is None and parses_key:
+        key_separator = separator("key.separator", "\t")
+    marker = properties.get("null.marker", null)
+    return LineFormat(
+        key_separator,
+        parses_key,
+        separator("headers.delimiter", "\t") if parses_headers else None,
+        separator("headers.separator", ","),
+        separator("headers.key.separator", ":"),
+        None if marker is None else marker.encode(),
+    )
+
+
+def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
+    """A JSON object as `consume --output jsonl` writes it; `value` is enough. Objects and numbers become JSON text."""
+    import orjson
+
+    try:
+        members = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise SerializationError(f"{line[:100]!r} is no JSON: {error}") from error
+    if not isinstance(members, dict) or "value" not in members:
+        raise SerializationError(
+            f'{line[:100]!r} is no record; write {{"key": ..., "value": ..., "headers": [[name, value]]}}'
+        )
+    headers = members.get("headers")
+    items = headers.items() if isinstance(headers, dict) else headers or ()
+    return Line(
+        _content(members["value"]),
+        _content(members.get("key")),
+        [(str(name), _content(value)) for name, value in items] or None,
+        members.get("timestamp"),
+        members.get("partition") if keeps_partition else None,
+    )
+
+
+def _content(member: Member) -> bytes | None:
+    import orjson
+
+    if member is None:
+        return None
+    if isinstance(member, str):
+        return member.encode()
+    if isinstance(member, dict) and member.keys() == {"base64"}:
+        return b64decode(member["base64"])
+    return orjson.dumps(member)

@@ -1,0 +1,132 @@
+"""Where `consume -o` starts and ends, as users write it: kcat's notation and Kafka's words. Decides; asks nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+import click
+
+from millstream.model import TopicPartition
+
+Place = Literal["beginning", "end", "stored", "offset", "tail", "time"]
+
+_WORDS: Final[Mapping[str, Place]] = {
+    "beginning": "beginning", "earliest": "beginning", "smallest": "beginning",
+    "end": "end", "latest": "end", "largest": "end", "stored": "stored",
+}  # fmt: skip
+_UNIT_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_ISO_DURATION: Final = re.compile(
+    r"P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+(?:\.\d+)?)S)?)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """`number` is an offset, a count of records before the end, or a timestamp in ms."""
+
+    place: Place
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where to start, and the timestamp (ms) to stop at; None: not said."""
+
+    start: Start | None = None
+    stop_ms: int | None = None
+
+
+def parse_bounds(items: Iterable[str], since: str | None, now_ms: int) -> Bounds:
+    """Raises click.BadParameter saying what can be written."""
+    start: Start | None = None if since is None else Start("time", now_ms - duration_ms(since))
+    stop_ms: int | None = None
+    for item in items:
+        if item.startswith("e@"):
+            stop_ms = timestamp_ms(item[2:])
+        elif start is not None:
+            raise click.BadParameter("the start is given twice", param_hint="-o")
+        else:
+            start = _start(item)
+    return Bounds(start, stop_ms)
+
+
+def _start(item: str) -> Start:
+    if item in _WORDS:
+        return Start(_WORDS[item])
+    if item.startswith(("s@", "@")):
+        return Start("time", timestamp_ms(item.partition("@")[2]))
+    if re.fullmatch(r"-?\d+", item):
+        number = int(item)
+        return Start("tail", -number) if item.startswith("-") else Start("offset", number)
+    raise click.BadParameter(
+        f"{item!r} is none of beginning, end, stored, OFFSET, -COUNT, @TIME, s@TIME, e@TIME",
+        param_hint="-o",
+    )
+
+
+def timestamp_ms(text: str) -> int:
+    """Milliseconds since 1970, or ISO 8601; a time without a zone is UTC, as in Kafka's tools."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+        return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is no time; write milliseconds since 1970, or 2026-01-31T12:00:00"
+        ) from None
+
+
+def duration_ms(text: str) -> int:
+    """10m, 2h, 1d, 500ms; or ISO 8601, as in P1DT2H."""
+    plain = re.fullmatch(r"(\d+)(ms|s|m|h|d)", text)
+    if plain is not None:
+        return int(plain[1]) * _UNIT_MS[plain[2]]
+    iso = _ISO_DURATION.fullmatch(text)
+    if iso is None or not any(iso.groups()):
+        raise click.BadParameter(f"{text!r} is no duration; write 10m, 2h, 1d or PT10M")
+    return round(sum(float(amount) * _UNIT_MS[unit] for unit, amount in iso.groupdict("0").items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """What the choice must ask a cluster for, for given partitions."""
+
+    beginning: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]
+    end: Callable[[Iterable[TopicPartition]], Mapping[TopicPartition, int]]
+    at_time: Callable[[Iterable[TopicPartition], int], Mapping[TopicPartition, int | None]]
+    """None where no record is so late."""
+
+
+def start_offsets(
+    start: Start, partitions: list[TopicPartition], ask: Lookups
+) -> Mapping[TopicPartition, int]:
+    """The offset to begin with in each partition; none for `stored`, which the consumer looks up itself."""
+    match start.place:
+        case "beginning":
+            return ask.beginning(partitions)
+        case "end":
+            return ask.end(partitions)
+        case "offset":
+            return dict.fromkeys(partitions, start.number)
+        case "time":
+            return offsets_at(start.number, partitions, ask)
+        case "tail":
+            first, last = ask.beginning(partitions), ask.end(partitions)
+            return {tp: max(first[tp], last[tp] - start.number) for tp in partitions}
+        case "stored":
+            return {}
+
+
+def offsets_at(
+    time_ms: int, partitions: list[TopicPartition], ask: Lookups
+) -> Mapping[TopicPartition, int]:
+    """The first record at or after a time; the end where there is none."""
+    found = ask.at_time(partitions, time_ms)
+    missing = [tp for tp in partitions if found[tp] is None]
+    ends = ask.end(missing) if missing else {}
+    return {tp: ends[tp] if (at := found[tp]) is None else at for tp in partitions}

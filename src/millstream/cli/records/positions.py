@@ -1,0 +1,63 @@
+"""Where a consumer without a group begins, and where it ends: topics to partitions, choices to offsets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from millstream.cli.records.offset_choice import Bounds, Lookups, Start, offsets_at, start_offsets
+from millstream.model import TopicPartition
+
+if TYPE_CHECKING:
+    from millstream.clients.blocking import Admin, Consumer
+
+
+def partitions_of(
+    admin: Admin, names: Iterable[str], pattern: str | None, wanted: set[int] | None
+) -> list[TopicPartition]:
+    """Of the topics named, or of those whose whole name matches. Raises UnknownTopicOrPartition."""
+    if pattern is not None:
+        names = [name for name in admin.list_topics() if re.fullmatch(pattern, name)]
+    topics = admin.describe_topics(names).raise_errors()
+    partitions = [
+        TopicPartition(topic, described.partition)
+        for topic in names
+        for described in topics.result(topic).partitions
+        if wanted is None or described.partition in wanted
+    ]
+    if not partitions:
+        raise click.UsageError(
+            "no such partition" if pattern is None else f"no topic matches {pattern}"
+        )
+    return partitions
+
+
+def partition_numbers(items: Iterable[str]) -> set[int] | None:
+    """Of `-p 0,2 -p 5`; None where nothing was said."""
+    numbers = [number.strip() for item in items for number in item.split(",")]
+    if not all(number.isdecimal() for number in numbers):
+        raise click.BadParameter(f"{','.join(numbers)} are no numbers", param_hint="-p")
+    return set(map(int, numbers)) or None
+
+
+def seek(
+    consumer: Consumer, partitions: list[TopicPartition], bounds: Bounds, *, until_end: bool
+) -> dict[TopicPartition, int] | None:
+    """Assigns the partitions and moves to their starts. Gives the offset to end before in each, if there is an end."""
+    consumer.assign(partitions)
+    ask = Lookups(
+        consumer.beginning_offsets,
+        consumer.end_offsets,
+        lambda asked, time_ms: {
+            tp: None if found is None else found.offset
+            for tp, found in consumer.offsets_for_times(dict.fromkeys(asked, time_ms)).items()
+        },
+    )
+    for partition, offset in start_offsets(bounds.start or Start("end"), partitions, ask).items():
+        consumer.seek(partition, offset)
+    if bounds.stop_ms is not None:
+        return dict(offsets_at(bounds.stop_ms, partitions, ask))
+    return dict(ask.end(partitions)) if until_end else None

@@ -1,0 +1,218 @@
+"""Records as bytes for standard output: values, kcat's format strings, Kafka's console format, JSON, a table."""
+
+from __future__ import annotations
+
+import re
+from base64 import standard_b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from struct import pack
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import click
+
+Datum: TypeAlias = Any  # Any: what a deserializer made; bytes where there was none
+
+
+class Shown(NamedTuple):
+    """A record whose key and value are deserialized."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: Datum
+    value: Datum
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+Write = Callable[[Shown], bytes]
+
+
+def as_bytes(datum: Datum, null: bytes = b"") -> bytes:
+    """Bytes and text as they are; anything else as JSON."""
+    if isinstance(datum, bytes):
+        return datum
+    if datum is None:
+        return null
+    if isinstance(datum, str):
+        return datum.encode("utf-8", "surrogateescape")
+    import orjson
+
+    return orjson.dumps(datum, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+def plain(key_separator: str | None, delimiter: str, null: str) -> Write:
+    """The value, behind its key if there is a separator."""
+    end, null_bytes = unescaped(delimiter), null.encode()
+    if key_separator is None:
+        return lambda record: as_bytes(record.value, null_bytes) + end
+    between = unescaped(key_separator)
+    return lambda record: (
+        as_bytes(record.key, null_bytes) + between + as_bytes(record.value, null_bytes) + end
+    )
+
+
+# ---- kcat's format strings
+
+_TOKEN: Final = re.compile(r"%(.)|\\x([0-9a-fA-F]{2})|\\(.)|([^%\\]+)", re.DOTALL)
+_ESCAPES: Final = {"n": b"\n", "r": b"\r", "t": b"\t", "0": b"\x00", "\\": b"\\"}
+
+
+def _length(datum: Datum) -> bytes:
+    return b"-1" if datum is None else str(len(as_bytes(datum))).encode()
+
+
+def _headers(record: Shown) -> bytes:
+    return b",".join(
+        name.encode() + b"=" + (b"NULL" if value is None else value)
+        for name, value in record.headers
+    )
+
+
+def _length_prefix(record: Shown) -> bytes:
+    return pack(">i", -1 if record.value is None else len(as_bytes(record.value)))
+
+
+def _fields(null: bytes) -> Mapping[str, Write]:
+    return {
+        "s": lambda record: as_bytes(record.value, null),
+        "S": lambda record: _length(record.value),
+        "R": _length_prefix,
+        "k": lambda record: as_bytes(record.key, null),
+        "K": lambda record: _length(record.key),
+        "T": lambda record: str(record.timestamp_ms).encode(),
+        "h": _headers,
+        "t": lambda record: record.topic.encode(),
+        "p": lambda record: str(record.partition).encode(),
+        "o": lambda record: str(record.offset).encode(),
+        "%": lambda _record: b"%",
+    }
+
+
+def formatted(template: str, null: str = "") -> Write:
+    """By kcat's -f: %s value, %S its length, %R that as four bytes, %k %K key, %T time, %h headers, %t %p %o, escapes."""
+    fields = _fields(null.encode())
+    parts: list[bytes | Write] = []
+    for field, code, escape, literal in _TOKEN.findall(template):
+        if field:
+            if field not in fields:
+                raise click.BadParameter(
+                    f"%{field} is no field of a record; there are %s %S %R %k %K %T %h %t %p %o %%",
+                    param_hint="-f",
+                )
+            parts.append(fields[field])
+        elif code:
+            parts.append(bytes([int(code, 16)]))
+        elif escape:
+            parts.append(_ESCAPES.get(escape, b"\\" + escape.encode()))
+        else:
+            parts.append(literal.encode())
+    return lambda record: b"".join(
+        part if isinstance(part, bytes) else part(record) for part in parts
+    )
+
+
+def unescaped(text: str) -> bytes:
+    """Text with escapes as the bytes they mean."""
+    return formatted(text.replace("%", "%%"))(_NOTHING)
+
+
+_NOTHING: Final = Shown("", 0, 0, 0, None, None, ())
+
+
+# ---- Kafka's console format
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleFormat:
+    """Which parts `--property print.*=true` asked for, and what stands between them."""
+
+    parts: frozenset[str]
+    key_separator: str = "\t"
+    line_separator: str = "\n"
+    headers_separator: str = ","
+    null_literal: str = "null"
+
+    def write(self, record: Shown) -> bytes:
+        """In the order of Kafka's DefaultMessageFormatter."""
+        null = self.null_literal.encode()
+        headers = self.headers_separator.encode().join(
+            name.encode() + b":" + (null if value is None else value)
+            for name, value in record.headers
+        )
+        found = {
+            "timestamp": f"CreateTime:{record.timestamp_ms}".encode(),
+            "partition": f"Partition:{record.partition}".encode(),
+            "offset": f"Offset:{record.offset}".encode(),
+            "headers": headers or b"NO_HEADERS",
+            "key": as_bytes(record.key, null),
+            "value": as_bytes(record.value, null),
+        }
+        shown = [content for name, content in found.items() if name in self.parts]
+        return unescaped(self.key_separator).join(shown) + unescaped(self.line_separator)
+
+
+def console_format(properties: Mapping[str, str]) -> ConsoleFormat:
+    """Of Kafka's formatter properties. The value is printed unless print.value=false."""
+    wanted = {"print.value": "true"} | dict(properties)
+    separators = {
+        name.replace(".", "_"): wanted[name]
+        for name in ("key.separator", "line.separator", "headers.separator", "null.literal")
+        if name in wanted
+    }
+    parts = frozenset(
+        name.removeprefix("print.")
+        for name, value in wanted.items()
+        if name.startswith("print.") and value.lower() == "true"
+    )
+    return ConsoleFormat(parts, **separators)
+
+
+# ---- JSON
+
+
+def envelope(record: Shown) -> dict[str, Datum]:
+    """A record as a JSON object; `produce --input jsonl` takes it back. Bytes that are no UTF-8 become {"base64": ...}."""
+    return {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp_ms,
+        "key": _json(record.key),
+        "value": _json(record.value),
+        "headers": [[name, _json(value)] for name, value in record.headers],
+    }
+
+
+def json_line(record: Shown) -> bytes:
+    import orjson
+
+    return orjson.dumps(
+        envelope(record), default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
+    )
+
+
+def _json(datum: Datum) -> Datum:
+    if not isinstance(datum, bytes):
+        return datum
+    try:
+        return datum.decode()
+    except UnicodeDecodeError:
+        return {"base64": standard_b64encode(datum).decode("ascii")}
+
+
+# ---- a table
+
+TABLE_HEAD: Final = b"PARTITION  OFFSET      TIME                      KEY              VALUE\n"
+
+
+def table_row(record: Shown) -> bytes:
+    time = datetime.fromtimestamp(record.timestamp_ms / 1000, UTC).isoformat(
+        timespec="milliseconds"
+    )
+    key = as_bytes(record.key, b"-").decode("utf-8", "replace")
+    value = as_bytes(record.value, b"-").decode("utf-8", "replace")
+    zoned = time.replace("+00:00", "Z")
+    return f"{record.partition:<9}  {record.offset:<10}  {zoned:<24}  {key:<15}  {value}\n".encode()

@@ -1,0 +1,134 @@
+"""How the command line names the formats of keys and values, and what does the work: a serde, or a schema registry's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from millstream.clients.core.values import Headers
+
+FORMATS: Final = (
+    "string", "bytes", "json", "short", "integer", "long", "float", "double", "boolean", "uuid",
+    "hex", "base64", "msgpack", "avro", "json-schema",
+)  # fmt: skip
+_WITH_REGISTRY: Final = {"avro", "json-schema"}
+
+Datum: TypeAlias = Any  # Any: what the format holds
+Read = Callable[[str, bytes, "Headers"], Datum]
+"""Topic, bytes and headers to a value."""
+Write = Callable[[str, bytes, "Headers"], bytes]
+"""Topic, UTF-8 text as a user typed it, and headers to bytes."""
+
+
+def format_of(name: str) -> str:
+    """A format's name; also the class name of one of Kafka's deserializers."""
+    short = name.rpartition(".")[2].removesuffix("Deserializer").removesuffix("Serializer").lower()
+    short = {"bytearray": "bytes", "bytebuffer": "bytes", "kafkaavro": "avro"}.get(short, short)
+    if short not in FORMATS:
+        raise click.BadParameter(f"{name!r} is none of {', '.join(FORMATS)}")
+    return short
+
+
+def reader(name: str, registry_url: str | None, *, is_key: bool) -> Read:
+    """What turns bytes into a value."""
+    if name in _WITH_REGISTRY:
+        serde = _registry_serde(name, None, registry_url, is_key=is_key)
+        return lambda topic, data, headers: _looking_up(serde.deserialize, topic, data, headers)
+    if name in {"string", "bytes"}:
+        return lambda _topic, data, _headers: data  # what is no UTF-8 survives on its way out
+    if name == "hex":
+        return lambda _topic, data, _headers: data.hex()
+    if name == "base64":
+        return lambda _topic, data, _headers: _base64(data)
+    deserialize: Read = _serde(name).deserialize
+    return deserialize
+
+
+def writer(name: str, schema: str | None, registry_url: str | None, *, is_key: bool) -> Write:
+    """What turns a user's text into bytes. `schema` is text, or @FILE."""
+    if name in {"string", "bytes"}:
+        return lambda _topic, text, _headers: text
+    parse = _parser(name)
+    if name in {"hex", "base64"}:
+        return lambda _topic, text, _headers: bytes(parse(text))
+    if name in _WITH_REGISTRY:
+        if schema is not None and schema.startswith("@"):
+            with click.open_file(schema[1:], encoding="utf-8") as file:
+                schema = file.read()
+        serde = _registry_serde(name, schema, registry_url, is_key=is_key)
+        return lambda topic, text, headers: _looking_up(
+            serde.serialize, topic, parse(text), headers
+        )
+    serialize = _serde(name).serialize
+    return lambda topic, text, headers: serialize(topic, parse(text), headers)
+
+
+def _serde(name: str) -> Any:  # Any: serdes of any type
+    from millstream.clients import serdes
+
+    return getattr(serdes, {"bytes": "bytes_", "float": "float_"}.get(name, name))()
+
+
+def _registry_serde(
+    name: str, schema: str | None, url: str | None, *, is_key: bool
+) -> Any:  # Any: serdes of any type
+    from millstream.clients.serdes.registry import SchemaRegistry, confluent_avro, confluent_json
+
+    if url is None:
+        raise click.UsageError(f"the format {name} needs --schema-registry URL")
+    make = confluent_avro if name == "avro" else confluent_json
+    return make(SchemaRegistry(url), schema, is_key=is_key, use_latest_version=schema is None)
+
+
+def _looking_up(
+    convert: Callable[[str, Datum, Headers], Datum], topic: str, data: Datum, headers: Headers
+) -> Datum:
+    from millstream.clients.core.serialization import LookupNeeded
+
+    try:
+        return convert(topic, data, headers)
+    except LookupNeeded as needed:
+        asyncio.run(_awaited(needed))
+    return convert(topic, data, headers)
+
+
+async def _awaited(needed: Any) -> None:  # Any: LookupNeeded, which is imported late
+    await needed.look_up()
+
+
+def _parser(name: str) -> Callable[[bytes], Datum]:
+    """Text as typed to what the serde takes. Raises SerializationError."""
+    from base64 import b64decode
+    from uuid import UUID
+
+    import orjson
+
+    from millstream.clients.core.serialization import SerializationError
+
+    parsers: dict[str, Callable[[str], Datum]] = {
+        "short": int, "integer": int, "long": int, "float": float, "double": float,
+        "uuid": UUID, "boolean": {"true": True, "false": False}.__getitem__,
+        "hex": bytes.fromhex, "base64": partial(b64decode, validate=True),
+    }  # fmt: skip
+    parse = parsers.get(name, orjson.loads)
+
+    def parsed(text: bytes) -> Datum:
+        try:
+            return parse(text.decode())
+        except (ValueError, KeyError) as error:
+            raise SerializationError(
+                f"{text[:100].decode('utf-8', 'replace')!r} is no {name}: {error}"
+            ) from error
+
+    return parsed
+
+
+def _base64(data: bytes) -> str:
+    from base64 import standard_b64encode
+
+    return standard_b64encode(data).decode("ascii")
