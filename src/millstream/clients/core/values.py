@@ -43,18 +43,30 @@ if TYPE_CHECKING:
         """One record as poll() returns it. Not to be changed; made by the leaf `consumer_record`."""
 
         __match_args__: ClassVar[tuple[str, ...]]
-        topic: str
-        partition: int
-        offset: int
-        timestamp_ms: int
-        key: Key | None
-        value: Value | None
-        headers: tuple[tuple[str, bytes | None], ...]
-        timestamp_type: TimestampType
-        leader_epoch: int
-        """-1 where the broker did not say."""
-        delivery_count: int | None
-        """How often a share consumer was given the record, this time included; None for other consumers."""
+
+        @property
+        def topic(self) -> str: ...
+        @property
+        def partition(self) -> int: ...
+        @property
+        def offset(self) -> int: ...
+        @property
+        def timestamp_ms(self) -> int: ...
+        @property
+        def key(self) -> Key | None: ...
+        @property
+        def value(self) -> Value | None: ...
+        @property
+        def headers(self) -> tuple[tuple[str, bytes | None], ...]: ...
+        @property
+        def timestamp_type(self) -> TimestampType: ...
+        @property
+        def leader_epoch(self) -> int:
+            """-1 where the broker did not say."""
+
+        @property
+        def delivery_count(self) -> int | None:
+            """How often a share consumer was given the record, this time included; None for other consumers."""
 
         def __init__(
             self,
