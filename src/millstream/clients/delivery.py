@@ -27,8 +27,8 @@ class Settlements:
                     waiter.set_result(None)
 
 
-class Delivery:
-    """Await it for the RecordMetadata, or the error the record failed with. May be awaited by many, or by nobody."""
+class PlacedRecord:
+    """A place in a batch. Halves of a batch that was split carry on for it."""
 
     __slots__ = ("_batch", "_index", "_settlements")
 
@@ -41,14 +41,24 @@ class Delivery:
     def is_done(self) -> bool:
         return self._batch.holder_of(self._index)[0].is_settled
 
+    async def settled(self) -> RecordMetadata:
+        """The metadata, or the record's error, when it is known. On the event loop."""
+        while not (holder := self._batch.holder_of(self._index)[0]).is_settled:
+            await self._settlements.wait(holder)
+        return self._batch.metadata_of(self._index)
+
+
+class Delivery(PlacedRecord):
+    """Await it for the RecordMetadata, or the error the record failed with. May be awaited by many, or by nobody."""
+
+    __slots__ = ()
+
     def result(self) -> RecordMetadata:
         """Of a delivery that is done; raises its error."""
         return self._batch.metadata_of(self._index)
 
     def __await__(self) -> Generator[object, None, RecordMetadata]:
-        while not (holder := self._batch.holder_of(self._index)[0]).is_settled:
-            yield from self._settlements.wait(holder).__await__()
-        return self._batch.metadata_of(self._index)
+        return self.settled().__await__()
 
 
 class BatchDelivery:

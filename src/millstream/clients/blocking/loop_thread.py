@@ -26,7 +26,8 @@ class LoopThread:
     """Runs coroutines for other threads. `shared` gives the one of this process."""
 
     def __init__(self) -> None:
-        self._pid = os.getpid()
+        self._is_parents = False
+        os.register_at_fork(after_in_child=self._disown)
         self._loop = _new_event_loop()
         self._open: weakref.WeakSet[Closable] = weakref.WeakSet()
         self._thread = threading.Thread(
@@ -61,7 +62,8 @@ class LoopThread:
         self._loop.call_soon_threadsafe(function)
 
     def check(self) -> None:
-        if os.getpid() != self._pid:
+        """Cheap: producers ask for each record."""
+        if self._is_parents:
             raise ForkedClient("this client was made before a fork; make a new one in this process")
 
     def close_at_exit(self, client: Closable) -> None:
@@ -77,8 +79,12 @@ class LoopThread:
             coroutine.close()
             raise
 
+    def _disown(self) -> None:
+        """In a forked child, which has no such thread."""
+        self._is_parents = True
+
     def _close_clients(self) -> None:
-        if os.getpid() != self._pid:
+        if self._is_parents:
             return
         for client in list(self._open):
             client.close()

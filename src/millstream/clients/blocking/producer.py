@@ -23,11 +23,12 @@ from millstream.clients.core.interceptors import (
 )
 from millstream.clients.core.outgoing import AnySerializer, OutgoingRecord, plain_record
 from millstream.clients.core.partitioner import PartitionChooser
+from millstream.clients.core.producer_batch import ProducerBatch
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import Headers, RecordMetadata
 from millstream.clients.delivery import BatchDelivery as AsyncBatchDelivery
-from millstream.clients.delivery import Delivery as AsyncDelivery
+from millstream.clients.delivery import PlacedRecord, Settlements
 from millstream.errors import RequestTimedOut
 
 if TYPE_CHECKING:
@@ -36,12 +37,31 @@ if TYPE_CHECKING:
 _Metadata = TypeVar("_Metadata")
 
 
-class _Waiting(Generic[_Metadata]):
-    """A delivery of the asyncio producer, waited for from another thread."""
+class Delivery(PlacedRecord):
+    """Where a record is on its way. `result()` waits for its RecordMetadata or raises its error."""
+
+    __slots__ = ("_loop",)
+
+    def __init__(
+        self, batch: ProducerBatch, index: int, settlements: Settlements, loop: LoopThread
+    ) -> None:
+        self._batch = batch
+        self._index = index
+        self._settlements = settlements
+        self._loop = loop
+
+    def result(self, timeout_ms: int | None = None) -> RecordMetadata:
+        if self.is_done:
+            return self._batch.metadata_of(self._index)
+        return _wait(self._loop, self.settled(), timeout_ms)
+
+
+class BatchDelivery:
+    """`result()` waits for the metadata of the first record of each batch that `send_batch` made."""
 
     __slots__ = ("_delivery", "_loop")
 
-    def __init__(self, delivery: AsyncDelivery | AsyncBatchDelivery, loop: LoopThread) -> None:
+    def __init__(self, delivery: AsyncBatchDelivery, loop: LoopThread) -> None:
         self._delivery = delivery
         self._loop = loop
 
@@ -49,46 +69,24 @@ class _Waiting(Generic[_Metadata]):
     def is_done(self) -> bool:
         return self._delivery.is_done
 
-    def _wait(
-        self, settled: Coroutine[object, object, _Metadata], timeout_ms: int | None
-    ) -> _Metadata:
-        async def within_time() -> _Metadata:
-            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
-                return await settled
-
-        try:
-            return self._loop.run(within_time())
-        except TimeoutError as error:
-            raise RequestTimedOut(f"not acknowledged within {timeout_ms} ms") from error
-
-
-class Delivery(_Waiting[RecordMetadata]):
-    """Where a record is on its way. `result()` waits for its RecordMetadata or raises its error."""
-
-    __slots__ = ()
-    _delivery: AsyncDelivery
-
-    def result(self, timeout_ms: int | None = None) -> RecordMetadata:
-        if self._delivery.is_done:
-            return self._delivery.result()
-
-        async def settled() -> RecordMetadata:
-            return await self._delivery
-
-        return self._wait(settled(), timeout_ms)
-
-
-class BatchDelivery(_Waiting[list[RecordMetadata]]):
-    """`result()` waits for the metadata of the first record of each batch that `send_batch` made."""
-
-    __slots__ = ()
-    _delivery: AsyncBatchDelivery
-
     def result(self, timeout_ms: int | None = None) -> list[RecordMetadata]:
         async def settled() -> list[RecordMetadata]:
             return await self._delivery
 
-        return self._wait(settled(), timeout_ms)
+        return _wait(self._loop, settled(), timeout_ms)
+
+
+def _wait(
+    loop: LoopThread, settled: Coroutine[object, object, _Metadata], timeout_ms: int | None
+) -> _Metadata:
+    async def within_time() -> _Metadata:
+        async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
+            return await settled
+
+    try:
+        return loop.run(within_time())
+    except TimeoutError as error:
+        raise RequestTimedOut(f"not acknowledged within {timeout_ms} ms") from error
 
 
 class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
@@ -156,7 +154,7 @@ class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
         batch, index, look = placed
         if look:
             self._loop.call_soon(lambda: client.wake_sender(topic))
-        return Delivery(AsyncDelivery(batch, index, client.settlements), self._loop)
+        return Delivery(batch, index, client.settlements, self._loop)
 
     def _serialized(
         self, record: ProducerRecord[Key, Value], callback: DeliveryCallback | None
