@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from millstream.cli.cluster_options import ENVIRONMENT, ClusterOptions
+from millstream.clients.core.config import AdminConfig, ConsumerConfig, ProducerConfig
+
+
+@pytest.fixture
+def properties(tmp_path: Path) -> str:
+    file = tmp_path / "client.properties"
+    file.write_text(
+        "bootstrap.servers=file:1\nclient.id=from-file\nlinger.ms=7\n"
+        "key.serializer=org.apache.kafka.common.serialization.StringSerializer\n"
+    )
+    return str(file)
+
+
+def test_an_option_beats_a_property_which_beats_the_file(properties: str) -> None:
+    given = ClusterOptions("option:1", properties, ("bootstrap.servers=property:1", "client_id=p"))
+    settings = given.settings(ProducerConfig, acks="1")
+    assert settings["bootstrap_servers"] == "option:1"
+    assert settings["client_id"] == "p"
+    assert settings["linger_ms"] == "7"
+    assert settings["acks"] == "1"
+    fewer = ClusterOptions(None, properties, ("bootstrap.servers=property:1",))
+    assert fewer.settings(ProducerConfig)["bootstrap_servers"] == "property:1"
+    assert ClusterOptions(None, properties).settings(ProducerConfig)["client_id"] == "from-file"
+
+
+def test_a_file_serves_all_clients(properties: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is another client's is left out; what nobody knows is told of."""
+    with Path(properties).open("a") as file:
+        file.write("liinger.ms=5\n")
+    settings = ClusterOptions(None, properties).settings(ConsumerConfig)
+    assert "linger_ms" not in settings
+    assert (
+        capsys.readouterr().err == f"{properties}: liinger.ms is not a setting of these clients\n"
+    )
+
+
+def test_an_unknown_property_is_left_for_the_client_to_refuse() -> None:
+    assert (
+        ClusterOptions(None, None, ("liinger.ms=5",)).settings(ProducerConfig)["liinger.ms"] == "5"
+    )
+
+
+def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    assert ClusterOptions().settings(AdminConfig)["bootstrap_servers"] == "localhost:9092"
+    monkeypatch.setenv(ENVIRONMENT, "there:1")
+    assert ClusterOptions().settings(AdminConfig)["bootstrap_servers"] == "there:1"
+    assert ClusterOptions("here:1").settings(AdminConfig)["bootstrap_servers"] == "here:1"
+
+
+def test_what_was_not_chosen_stays_the_clients_own() -> None:
+    assert "acks" not in ClusterOptions().settings(ProducerConfig, acks=None)
+
+
+def test_a_property_is_a_key_and_a_value() -> None:
+    with pytest.raises(click.BadParameter, match="'acks' is not KEY=VALUE"):
+        ClusterOptions(None, None, ("acks",)).settings(ProducerConfig)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from millstream.cli.command import ClientCommand
+from millstream.errors import (
+    BrokerNotAvailable,
+    ConfigError,
+    GroupIdNotFound,
+    InvalidConfig,
+    MillstreamError,
+    RequestTimedOut,
+    SaslAuthenticationFailed,
+    TopicAuthorizationFailed,
+    UnknownTopicOrPartition,
+)
+
+
+def run(error: BaseException, *arguments: str) -> tuple[int, str, str]:
+    @click.command(cls=ClientCommand)
+    @click.option("--output", default="table")
+    def command(output: str) -> None:
+        raise error
+
+    result = CliRunner().invoke(command, arguments)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (MillstreamError("broken"), 1),
+        (InvalidConfig("broken"), 1),
+        (FileNotFoundError("broken"), 1),
+        (ConfigError("broken"), 2),
+        (UnknownTopicOrPartition("broken"), 3),
+        (GroupIdNotFound("broken"), 3),
+        (TopicAuthorizationFailed("broken"), 4),
+        (SaslAuthenticationFailed("broken"), 4),
+        (RequestTimedOut("broken"), 5),
+        (BrokerNotAvailable("broken"), 5),
+    ],
+)
+def test_a_failure_is_one_line_and_a_code_that_scripts_can_ask(error: Exception, code: int) -> None:
+    assert run(error) == (code, "", "error: broken\n")
+
+
+def test_several_lines_become_one() -> None:
+    assert run(MillstreamError("a\n  b"))[2] == "error: a b\n"
+
+
+def test_programs_get_the_error_as_json() -> None:
+    code, _, told = run(UnknownTopicOrPartition("no flights"), "--output", "json")
+    assert code == 3
+    assert json.loads(told) == {"error": "UNKNOWN_TOPIC_OR_PARTITION", "message": "no flights"}
+
+
+def test_an_interruption_is_130_without_a_word() -> None:
+    assert run(KeyboardInterrupt()) == (130, "", "")
+
+
+def test_a_bug_keeps_its_traceback() -> None:
+    @click.command(cls=ClientCommand)
+    def command() -> None:
+        raise ZeroDivisionError
+
+    assert isinstance(CliRunner().invoke(command).exception, ZeroDivisionError)
