@@ -142,15 +142,21 @@ class Cluster:
             self.request_metadata()
 
     async def topic(self, name: str, deadline_ms: int) -> TopicMetadata:
-        """Raises UnknownTopicOrPartition and the like when the topic is not there by the deadline."""
+        """Raises what the brokers say of the topic, at once: that its name is invalid, or not for us. RequestTimedOut
+        when it is not there by the deadline.
+        """
+        told_before = self.metadata.version if name in self.picture.topic_errors else -1
 
         def find() -> TopicMetadata | None:
             code = self.picture.topic_errors.get(name)
-            if code is not None and code not in _TRANSIENT_TOPIC_ERRORS:
+            fresh = self.metadata.version > told_before
+            if code is not None and code not in _TRANSIENT_TOPIC_ERRORS and fresh:
                 raise error_for(code, f"topic {name!r}: {error_for(code)}")
             return self.picture.topics.get(name)
 
         self.use_topics(name)
+        if told_before >= 0:
+            self.request_metadata()  # what was wrong then may be right now
         return await self.until(
             find, deadline_ms, f"topic {name!r} is not in the cluster's metadata"
         )
@@ -163,8 +169,7 @@ class Cluster:
         Raises at once what no retry changes: that we are not let in, or speak no common version.
         """
         refusals = self._refusal_count
-        found = find()
-        if found is None and self._refusal is not None:
+        if self._refusal is not None and find() is None:
             self.request_metadata()
         while True:
             found = find()

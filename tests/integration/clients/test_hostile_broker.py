@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
-from millstream.clients import Producer
-from millstream.errors import BrokerNotAvailable
+from millstream.clients import Admin, Producer
+from millstream.errors import BrokerNotAvailable, RequestTimedOut
+from tests.integration.clients.scripted_broker import Script, scripted_broker
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -73,3 +75,58 @@ async def test_what_the_client_met_is_in_the_error(behaviour: Behaviour, sentenc
             with pytest.raises(BrokerNotAvailable, match=sentence) as caught:
                 await producer.send("t", b"x")
         assert address in str(caught.value)
+
+
+async def relay_slowly(
+    broker: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answers of `broker`, a few bytes at a time."""
+    host, port = broker.split(":")
+    from_broker, to_broker = await asyncio.open_connection(host, int(port))
+    try:
+        while size := await reader.read(4):
+            to_broker.write(size + await reader.readexactly(int.from_bytes(size, "big")))
+            answered = await from_broker.readexactly(4)
+            answer = answered + await from_broker.readexactly(int.from_bytes(answered, "big"))
+            for at in range(0, len(answer), 7):
+                writer.write(answer[at : at + 7])
+                await writer.drain()
+    finally:
+        to_broker.close()
+
+
+async def test_answers_in_small_pieces_are_put_together() -> None:
+    names = tuple(f"topic-{number}" for number in range(300))
+    async with (
+        scripted_broker(Script(topics=names)) as broker,
+        listener(functools.partial(relay_slowly, broker.address)) as address,
+        Admin(bootstrap_servers=address) as admin,
+    ):
+        assert sorted(await admin.list_topics()) == sorted(names)
+
+
+@pytest.mark.parametrize("announced", [1000, 100_000], ids=["small", "large"])
+async def test_half_an_answer_is_waited_for_no_longer_than_a_request_may_take(
+    announced: int,
+) -> None:
+    async def half(broker: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """The first answer is whole, of the second there is one half."""
+        host, port = broker.split(":")
+        from_broker, to_broker = await asyncio.open_connection(host, int(port))
+        size = await reader.readexactly(4)
+        to_broker.write(size + await reader.readexactly(int.from_bytes(size, "big")))
+        answered = await from_broker.readexactly(4)
+        writer.write(answered + await from_broker.readexactly(int.from_bytes(answered, "big")))
+        to_broker.close()
+        size = await reader.readexactly(4)
+        request = await reader.readexactly(int.from_bytes(size, "big"))
+        writer.write(announced.to_bytes(4, "big") + request[4:8] + bytes(announced // 2))
+        await reader.read()
+
+    async with (
+        scripted_broker() as broker,
+        listener(functools.partial(half, broker.address)) as address,
+        Producer(bootstrap_servers=address, max_block_ms=400, request_timeout_ms=100) as producer,
+    ):
+        with pytest.raises(RequestTimedOut, match=r"did not answer METADATA within 0.1 s"):
+            await producer.send("t", b"x")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from millstream.clients.tasks import ClientClosed, TaskScope
+from millstream.clients.tasks import ClientClosed, ForkedClient, TaskScope, WrongEventLoop
 from millstream.errors import NetworkException
 
 
@@ -65,3 +65,24 @@ async def test_the_error_of_an_awaited_task_is_its_awaiters() -> None:
         await task
     scope.check()
     await scope.close()
+
+
+def test_a_client_stays_in_the_event_loop_of_its_first_use() -> None:
+    scope = TaskScope("client")
+
+    async def use() -> None:
+        scope.check()
+
+    asyncio.run(use())
+    with pytest.raises(WrongEventLoop, match="this client works in another event loop; make one"):
+        asyncio.run(use())
+    with pytest.raises(WrongEventLoop):
+        asyncio.run(scope.close())
+
+
+async def test_a_refused_task_leaves_no_coroutine_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    scope = TaskScope("client")
+    scope.check()
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    with pytest.raises(ForkedClient, match="made before a fork; make a new one"):
+        scope.start(forever(), "late")
