@@ -60,16 +60,20 @@ class ShareMember:
 
     def begin_poll(self) -> None:
         """Joins, if we are no member. Raises what the coordinator will not have us for."""
-        if self._error is not None:
-            error = self._error
-            if not self.membership.is_refused:
-                self._error = None
-            raise error
+        self.raise_error()
         self._poll_deadline_ms = None
         self.membership.handle_poll()
         if self._task is None or self._task.done():
             self._task = self._scope.start(self._beat(), "heartbeats")
         self._wake.set()
+
+    def raise_error(self) -> None:
+        """What the coordinator has refused: once, and in every call while it will not have us at all."""
+        error = self._error
+        if not self.membership.is_refused:
+            self._error = None
+        if error is not None:
+            raise error
 
     def end_poll(self) -> None:
         self._poll_deadline_ms = self._cluster.now_ms() + self._max_poll_interval_ms

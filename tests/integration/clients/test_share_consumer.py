@@ -22,7 +22,9 @@ from millstream.clients import (
     blocking,
 )
 from millstream.clients.core.config.share import ShareConsumerSettings
-from millstream.clients.core.misuse import IllegalState
+from millstream.clients.core.consumer_errors import WakeupError
+from millstream.clients.core.misuse import ConcurrentUse, IllegalState
+from millstream.clients.core.serialization import RecordDeserializationError
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.tasks import ClientClosed
 from millstream.errors import InvalidRecordState, KafkaError
@@ -231,6 +233,57 @@ async def test_a_commit_that_nobody_waits_for_is_told_to_the_callback(world: Wor
         assert outcomes == [(world.name, {0, 1}, None)]
 
 
+# ---- deserializers
+
+
+async def test_a_record_that_cannot_be_deserialized_is_told_and_released(world: World) -> None:
+    await world.produce(3)
+
+    def number(data: bytes) -> int:
+        if data == b"1" and not spared:
+            raise ValueError("not today")
+        return int(data)
+
+    spared: list[bool] = []
+    settings = {"bootstrap_servers": world.bootstrap, "group_id": world.name}
+    async with ShareConsumer(value_deserializer=number, **settings) as consumer:
+        consumer.subscribe([world.name])
+        assert [record.value for record in await some(consumer)] == [0]
+        with pytest.raises(RecordDeserializationError, match=r"offset 1: .* was released") as told:
+            await some(consumer)
+        assert told.value.record is not None
+        assert told.value.record.value == b"1"
+        spared.append(True)
+        read = [record for _ in range(2) for record in await some(consumer)]
+        assert [(each.value, each.delivery_count) for each in read] == [(2, 1), (1, 2)]
+
+
+async def test_a_record_that_cannot_be_deserialized_may_be_rejected(world: World) -> None:
+    await world.produce(2)
+
+    def text(data: bytes) -> str:
+        if data == b"0":
+            raise ValueError("never")
+        return data.decode()
+
+    async with ShareConsumer(
+        bootstrap_servers=world.bootstrap,
+        group_id=world.name,
+        share_acknowledgement_mode="explicit",
+        value_deserializer=text,
+    ) as consumer:
+        consumer.subscribe([world.name])
+        with pytest.raises(RecordDeserializationError):
+            await some(consumer)
+        consumer.acknowledge_offset(world.name, 0, 0, REJECT)
+        (record,) = await some(consumer)
+        assert (record.offset, record.value, record.delivery_count) == (1, "1", 1)
+        consumer.acknowledge(record, RELEASE)
+        (again,) = await some(consumer)
+        assert (again.offset, again.delivery_count) == (1, 2)
+        consumer.acknowledge(again)
+
+
 # ---- several members
 
 
@@ -297,6 +350,19 @@ async def test_a_cancelled_poll_loses_nothing(world: World) -> None:
             assert polling.cancelled()
         await world.produce(3)
         assert seen(await some(consumer)) == [(0, 1), (1, 1), (2, 1)]
+
+
+async def test_a_poll_is_woken_up_and_the_next_one_goes_on(world: World) -> None:
+    async with world.member() as consumer:
+        polling = asyncio.ensure_future(consumer.poll(timeout_ms=60_000))
+        await asyncio.sleep(0)
+        with pytest.raises(ConcurrentUse):
+            await consumer.commit()
+        consumer.wakeup()
+        with pytest.raises(WakeupError):
+            await polling
+        await world.produce(1)
+        assert seen(await some(consumer)) == [(0, 1)]
 
 
 async def test_a_consumer_that_is_closed_says_so(world: World) -> None:

@@ -228,7 +228,7 @@ class Simulation:
             return
         said = member.in_hand.take_acknowledgements()
         member.in_hand.take_renewed()
-        if not member.in_hand.records() and not member.in_hand.has_renewals:
+        if not member.in_hand.records() and not member.in_hand.is_renewing:
             member.buffer.collect(member.in_hand, count, None)
         records = member.in_hand.records()
         if records:

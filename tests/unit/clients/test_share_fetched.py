@@ -150,7 +150,7 @@ def test_a_record_that_cannot_be_deserialized_is_released_behind_those_before_it
     failed = fetch.take(MANY, shouting)
     assert failed.failure is not None
     assert failed.failure.acknowledgements == {1: AcknowledgeType.RELEASE}
-    with pytest.raises(RecordDeserializationError, match="t-0 offset 1: not mine"):
+    with pytest.raises(RecordDeserializationError, match="t-0 offset 1: the record cannot be"):
         raise failed.failure.error
     assert [record.value for record in fetch.take(MANY, shouting).records] == ["b'2'!"]
     assert fetch.is_used_up

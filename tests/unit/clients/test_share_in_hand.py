@@ -145,17 +145,17 @@ def test_a_record_that_is_being_renewed_is_not_in_hand_but_not_gone() -> None:
     in_hand = renewing()
     in_hand.take_renewed()
     assert offsets(in_hand) == []
-    assert in_hand.has_renewals
+    assert in_hand.is_renewing
 
 
 def test_a_renewed_record_comes_again_with_its_new_lock() -> None:
     in_hand = renewing()
     in_hand.handle_outcome(AcknowledgementOutcome(P0, {0: RENEW}, None, 20_000))
-    assert offsets(in_hand) == []
+    assert (offsets(in_hand), in_hand.is_renewing, in_hand.has_renewed) == ([], False, True)
     in_hand.take_renewed()
     assert offsets(in_hand) == [0]
     assert in_hand.lock_timeout_ms == 20_000
-    assert not in_hand.has_renewals
+    assert not in_hand.has_renewed
 
 
 def test_a_record_that_could_not_be_renewed_is_somebody_elses() -> None:
@@ -163,11 +163,11 @@ def test_a_record_that_could_not_be_renewed_is_somebody_elses() -> None:
     in_hand.handle_outcome(AcknowledgementOutcome(P0, {0: RENEW}, InvalidRecordState()))
     in_hand.take_renewed()
     assert offsets(in_hand) == []
-    assert not in_hand.has_renewals
+    assert (in_hand.is_renewing, in_hand.has_renewed) == (False, False)
 
 
 def test_outcomes_of_other_acknowledgements_change_nothing_here() -> None:
     in_hand = renewing()
     in_hand.handle_outcome(AcknowledgementOutcome(P0, {7: ACCEPT}, None))
     in_hand.handle_outcome(AcknowledgementOutcome(P1, {0: RENEW}, None))
-    assert in_hand.has_renewals
+    assert in_hand.is_renewing

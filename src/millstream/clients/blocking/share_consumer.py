@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
-from typing import Self, Unpack
+from typing import Generic, Self, Unpack
 
 from millstream.clients import share_consumer
 from millstream.clients.blocking.twin import Twin, calls, waits
 from millstream.clients.core.config.share import ShareConsumerSettings
+from millstream.clients.core.deserialization import AnyDeserializer
+from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
 
 
-class ShareConsumer(Twin[share_consumer.ShareConsumer]):
+class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key, Value]):
     """See `millstream.clients.ShareConsumer`: same settings, same methods. One thread at a time may use it.
 
-    Heartbeats do not depend on the caller: they are sent by the loop's own thread. The acknowledgement-commit callback
-    runs on that thread too.
+    A second thread gets ConcurrentUse; only `wakeup` and `close` may be called while another is in a call. Heartbeats
+    do not depend on the caller: they are sent by the loop's own thread, where deserializers and the
+    acknowledgement-commit callback run too.
     """
 
-    def __init__(self, **settings: Unpack[ShareConsumerSettings]) -> None:
-        super().__init__(lambda: share_consumer.ShareConsumer(**settings))
+    def __init__(
+        self,
+        *,
+        key_deserializer: AnyDeserializer[Key] | None = None,
+        value_deserializer: AnyDeserializer[Value] | None = None,
+        **settings: Unpack[ShareConsumerSettings],
+    ) -> None:
+        super().__init__(
+            lambda: share_consumer.ShareConsumer(
+                key_deserializer=key_deserializer,
+                value_deserializer=value_deserializer,
+                **settings,
+            )
+        )
 
     def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> ConsumerRecord:
+    def __next__(self) -> ConsumerRecord[Key, Value]:
         """The next record; waits as long as it takes."""
         record = self._client.next_at_hand()
         return self._loop.run(self._client.__anext__()) if record is None else record
 
+    def poll(
+        self, *, max_records: int | None = None, timeout_ms: int = 1_000
+    ) -> list[ConsumerRecord[Key, Value]]:
+        """See the asyncio ShareConsumer."""
+        return self._loop.run(self._client.poll(max_records=max_records, timeout_ms=timeout_ms))
+
+    def wakeup(self) -> None:
+        """From any thread: the call that is waiting, or else the next one, raises WakeupError."""
+        self._loop.call_soon(self._client.wakeup)
+
     subscribe = calls(share_consumer.ShareConsumer.subscribe)
     unsubscribe = waits(share_consumer.ShareConsumer.unsubscribe)
     subscription = calls(share_consumer.ShareConsumer.subscription)
-    poll = waits(share_consumer.ShareConsumer.poll)
     acknowledge = calls(share_consumer.ShareConsumer.acknowledge)
     acknowledge_offset = calls(share_consumer.ShareConsumer.acknowledge_offset)
     commit = waits(share_consumer.ShareConsumer.commit)

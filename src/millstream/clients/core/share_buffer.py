@@ -7,6 +7,7 @@ from collections import deque
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.share_fetched import Deserialize, ShareFetched
 from millstream.clients.core.share_in_hand import InHand
+from millstream.clients.core.type_variables import Key, Value
 from millstream.errors import KafkaError
 
 
@@ -14,6 +15,10 @@ class ShareBuffer:
     def __init__(self) -> None:
         self._fetched: deque[ShareFetched] = deque()
         self._errors: deque[KafkaError] = deque()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._fetched or self._errors)
 
     def add(self, fetched: ShareFetched) -> None:
         self._fetched.append(fetched)
@@ -23,7 +28,10 @@ class ShareBuffer:
         self._errors.append(error)
 
     def collect(
-        self, in_hand: InHand, count_max: int, deserialize: Deserialize | None
+        self,
+        in_hand: InHand[Key, Value],
+        count_max: int,
+        deserialize: Deserialize[Key, Value] | None = None,
     ) -> LookupNeeded | None:
         """Give `in_hand`, which holds no records, what the next poll is to return: about `count_max` records.
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Generic, NamedTuple, cast
 
 from millstream.clients.core.fetched import DecodedBatch
 from millstream.clients.core.serialization import LookupNeeded, RecordDeserializationError
@@ -21,11 +21,12 @@ from millstream.clients.core.share_values import (
     AcknowledgeType,
     TopicIdPartition,
 )
+from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
 from millstream.errors import CorruptMessage, KafkaError, MillstreamError
 from millstream.records.batch import BatchHeader, iterate_batches, validate_batch
 
-Deserialize = Callable[[ConsumerRecord], ConsumerRecord]
+Deserialize = Callable[[ConsumerRecord], ConsumerRecord[Key, Value]]
 """Raises RecordDeserializationError, or LookupNeeded."""
 
 
@@ -43,10 +44,10 @@ class Failure(NamedTuple):
 
 
 @dataclass(slots=True)
-class Taken:
+class Taken(Generic[Key, Value]):
     """What one poll takes out of a fetch. A failure comes without records, a look-up behind them."""
 
-    records: list[ConsumerRecord] = field(default_factory=list)
+    records: list[ConsumerRecord[Key, Value]] = field(default_factory=list)
     gaps: Acknowledgements = field(default_factory=dict)
     failure: Failure | None = None
     lookup: LookupNeeded | None = None
@@ -79,13 +80,17 @@ class ShareFetched:
         return not self._acquired and not self._decoded and self._failure is None
 
     def take(
-        self, count_max: int, deserialize: Deserialize | None = None, *, may_fail: bool = True
-    ) -> Taken:
+        self,
+        count_max: int,
+        deserialize: Deserialize[Key, Value] | None = None,
+        *,
+        may_fail: bool = True,
+    ) -> Taken[Key, Value]:
         """Up to the end of the record batch in which `count_max` is reached, or up to what cannot be read.
 
         `may_fail`: nothing stands before a failure that comes first.
         """
-        taken = Taken()
+        taken: Taken[Key, Value] = Taken()
         while self._failure is None and taken.lookup is None and len(taken.records) < count_max:
             if not self._decoded and not self._open_batch(taken):
                 break
@@ -94,9 +99,12 @@ class ShareFetched:
             taken.failure, self._failure = self._failure, None
         return taken
 
-    def _take_decoded(self, taken: Taken, deserialize: Deserialize | None) -> None:
+    def _take_decoded(
+        self, taken: Taken[Key, Value], deserialize: Deserialize[Key, Value] | None
+    ) -> None:
         if deserialize is None:
-            taken.records += self._decoded
+            # Without a deserializer key and value are bytes, and the consumer's type says so.
+            taken.records += cast("deque[ConsumerRecord[Key, Value]]", self._decoded)
             self._decoded.clear()
             return
         while self._decoded:
@@ -108,11 +116,12 @@ class ShareFetched:
                 return
             except RecordDeserializationError as error:
                 self._decoded.popleft()
-                self._failure = Failure(error, {record.offset: AcknowledgeType.RELEASE})
+                released: Acknowledgements = {record.offset: AcknowledgeType.RELEASE}
+                self._failure = Failure(_unreadable(error), released)
                 return
             self._decoded.popleft()
 
-    def _open_batch(self, taken: Taken) -> bool:
+    def _open_batch(self, taken: Taken[Key, Value]) -> bool:
         """Decode the next batch that has records for us. False when there is none, or when it cannot be read."""
         while self._acquired and (item := next(self._batches, None)) is not None:
             header, view = item
@@ -152,7 +161,11 @@ class ShareFetched:
         return records
 
     def _fail_batch(
-        self, header: BatchHeader, error: KafkaError, ranges: list[AcquiredRange], taken: Taken
+        self,
+        header: BatchHeader,
+        error: KafkaError,
+        ranges: list[AcquiredRange],
+        taken: Taken[Key, Value],
     ) -> None:
         """What lies before the batch is a gap all the same."""
         rejected: Acknowledgements = {}
@@ -181,3 +194,17 @@ class ShareFetched:
 
 def _offsets(ranges: list[AcquiredRange] | deque[AcquiredRange]) -> Iterator[int]:
     return (offset for first, last, _ in ranges for offset in range(first, last + 1))
+
+
+def _unreadable(error: RecordDeserializationError) -> RecordDeserializationError:
+    """The same, with what a share consumer can do about it."""
+    said = RecordDeserializationError(
+        error.topic_partition,
+        error.offset,
+        f"the {error.part or 'record'} cannot be deserialized ({error.__cause__!r}); the record was released: somebody"
+        " gets it again, unless it is acknowledged as REJECT",
+        record=error.record,
+        part=error.part,
+    )
+    said.__cause__ = error.__cause__
+    return said

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Generic
 
 from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.share_fetched import ShareFetched, Taken
@@ -18,6 +19,7 @@ from millstream.clients.core.share_values import (
     NodeAcknowledgements,
     TopicIdPartition,
 )
+from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
 from millstream.model import TopicPartition
 
@@ -26,16 +28,16 @@ RecordPlace = tuple[TopicPartition, int]
 
 
 @dataclass(slots=True)
-class _PartitionInHand:
+class _PartitionInHand(Generic[Key, Value]):
     node_id: int
     partition: TopicIdPartition
-    records: dict[int, ConsumerRecord] = field(default_factory=dict)
+    records: dict[int, ConsumerRecord[Key, Value]] = field(default_factory=dict)
     acknowledgements: Acknowledgements = field(default_factory=dict)
     """Of records, and of offsets that were never given out."""
     failed: set[int] = field(default_factory=set)
     """Offsets that the last error was about: their acknowledgement may be changed."""
-    renewing: dict[int, ConsumerRecord] = field(default_factory=dict)
-    renewed: dict[int, ConsumerRecord] = field(default_factory=dict)
+    renewing: dict[int, ConsumerRecord[Key, Value]] = field(default_factory=dict)
+    renewed: dict[int, ConsumerRecord[Key, Value]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -51,18 +53,23 @@ class _PartitionInHand:
         return taken
 
 
-class InHand:
+class InHand(Generic[Key, Value]):
     def __init__(self) -> None:
-        self._partitions: dict[TopicIdPartition, _PartitionInHand] = {}
+        self._partitions: dict[TopicIdPartition, _PartitionInHand[Key, Value]] = {}
         self.lock_timeout_ms: int | None = None
         """How long the broker keeps the records for us, as it last said."""
         self._renewed_lock_timeout_ms: int | None = None
 
     @property
-    def has_renewals(self) -> bool:
-        return any(part.renewing or part.renewed for part in self._partitions.values())
+    def is_renewing(self) -> bool:
+        """The broker has not said yet whether records may be kept."""
+        return any(part.renewing for part in self._partitions.values())
 
-    def records(self) -> list[ConsumerRecord]:
+    @property
+    def has_renewed(self) -> bool:
+        return any(part.renewed for part in self._partitions.values())
+
+    def records(self) -> list[ConsumerRecord[Key, Value]]:
         """In order of offsets, a partition at a time."""
         return [
             part.records[offset]
@@ -75,7 +82,7 @@ class InHand:
         part = self._partitions.get(fetched.partition)
         return part is None or part.node_id == fetched.node_id
 
-    def add(self, fetched: ShareFetched, taken: Taken) -> None:
+    def add(self, fetched: ShareFetched, taken: Taken[Key, Value]) -> None:
         part = self._partitions.get(fetched.partition)
         if part is None:
             part = _PartitionInHand(fetched.node_id, fetched.partition)
