@@ -85,7 +85,7 @@ async def alter_user_scram_credentials(
     *,
     timeout_ms: int | None = None,
 ) -> Results[str, None]:
-    """By user (Kafka 2.7). All alterations of a user are made, or none of them."""
+    """By user (Kafka 2.7). Brokers refuse several alterations of one user in a call (DuplicateResource)."""
     by_user: dict[str, list[UpsertScramCredential | DeleteScramCredential]] = {}
     for each in alterations:
         by_user.setdefault(each.user, []).append(each)
@@ -141,7 +141,7 @@ def _described(
 ) -> list[ScramCredentialInfo] | KafkaError:
     if result.error_code:
         return item_error(result.error_code, result.user, result.error_message)
-    return [
+    return sorted(
         ScramCredentialInfo(ScramMechanism(each.mechanism), each.iterations)
         for each in result.credential_infos
-    ]
+    )
