@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from codegen import broker_configs, compatibility, file_map
+from codegen import broker_configs, client_configs, compatibility, file_map
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -13,6 +13,7 @@ def pages() -> dict[Path, str]:
     return {
         ROOT / "docs/compatibility.md": compatibility.render(),
         ROOT / "docs/reference/broker-configs.md": broker_configs.render(),
+        ROOT / "docs/reference/client-configs.md": client_configs.render(),
         ROOT / "docs/file-map.md": file_map.render(ROOT / "src/millstream"),
     }
 

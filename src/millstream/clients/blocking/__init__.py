@@ -1,10 +1,15 @@
 """Clients for plain code and threads: the asyncio clients, driven by one loop thread per process."""
 
-from millstream.clients.blocking.admin import Admin
-from millstream.clients.blocking.consumer import Consumer, RangeReader, RebalanceListener
-from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
-from millstream.clients.blocking.share_consumer import ShareConsumer
-from millstream.clients.tasks import ForkedClient
+from typing import TYPE_CHECKING
+
+from millstream.runtime.lazy import names_of
+
+if TYPE_CHECKING:
+    from millstream.clients.blocking.admin import Admin
+    from millstream.clients.blocking.consumer import Consumer, RangeReader, RebalanceListener
+    from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
+    from millstream.clients.blocking.share_consumer import ShareConsumer
+    from millstream.clients.tasks import ForkedClient
 
 __all__ = [
     "Admin",
@@ -17,3 +22,14 @@ __all__ = [
     "RebalanceListener",
     "ShareConsumer",
 ]
+
+__getattr__ = names_of(
+    __name__,
+    {
+        "millstream.clients.blocking.admin": "Admin",
+        "millstream.clients.blocking.consumer": "Consumer RangeReader RebalanceListener",
+        "millstream.clients.blocking.producer": "BatchDelivery Delivery Producer",
+        "millstream.clients.blocking.share_consumer": "ShareConsumer",
+        "millstream.clients.tasks": "ForkedClient",
+    },
+)

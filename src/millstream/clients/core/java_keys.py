@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-_METRICS = (
-    "there are no metric reporters; enable_metrics_push sends metrics to the broker (KIP-714)"
-)
+_METRICS = "there are no metric reporters"
 _KERBEROS = "GSSAPI is not built; use SCRAM-SHA-512 or OAUTHBEARER"
 _JAVA_TLS = "Python's ssl module decides that; give a ready ssl_context for what the ssl_ settings do not cover"
 _PEM_ONLY = "PEM stores have no password; ssl_key_password opens an encrypted private key"
@@ -19,13 +17,23 @@ _JWT_ASSERTION = (
 _BROKER_SIDE = "brokers use it to check tokens; a client sends what it was given"
 _REFRESH = "a token is fetched again after four fifths of its life, and when a connection needs one"
 
+_ARGUMENT = "it is an object, not a class name: give it as the argument of the constructor"
+
 JAVA_ONLY: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "bootstrap.controllers": "only brokers are spoken to; write bootstrap_servers",
         "config.providers": "values come from where you call; read them there",
+        "enable.metrics.push": "metrics are not pushed to brokers (KIP-714 is not built)",
+        "interceptor.classes": f"{_ARGUMENT} (interceptors)",
+        "internal.throw.on.fetch.stable.offset.unsupported": "internal to Java's clients",
+        "key.deserializer": f"{_ARGUMENT} (key_deserializer)",
+        "key.serializer": f"{_ARGUMENT} (key_serializer)",
         "metric.reporters": _METRICS,
         "metrics.num.samples": _METRICS,
         "metrics.recording.level": _METRICS,
         "metrics.sample.window.ms": _METRICS,
+        "partitioner.class": f"{_ARGUMENT} (partitioner)",
+        "retries": "calls are tried again until their time limit; write default_api_timeout_ms",
         "sasl.client.callback.handler.class": _LOGIN,
         "sasl.login.callback.handler.class": _LOGIN,
         "sasl.login.class": _LOGIN,
@@ -61,6 +69,8 @@ JAVA_ONLY: Final[Mapping[str, str]] = MappingProxyType(
         "sasl.oauthbearer.scope.claim.name": _BROKER_SIDE,
         "sasl.oauthbearer.sub.claim.name": _BROKER_SIDE,
         "security.providers": _JAVA_TLS,
+        "share.acknowledgement.mode": "it is a setting of ShareConsumer",
+        "share.acquire.mode": "it is a setting of ShareConsumer",
         "ssl.engine.factory.class": _JAVA_TLS,
         "ssl.keymanager.algorithm": _JAVA_TLS,
         "ssl.protocol": "write the versions to accept in ssl_enabled_protocols",
@@ -69,6 +79,9 @@ JAVA_ONLY: Final[Mapping[str, str]] = MappingProxyType(
         "ssl.trustmanager.algorithm": _JAVA_TLS,
         "ssl.keystore.password": _PEM_ONLY,
         "ssl.truststore.password": _PEM_ONLY,
+        "transaction.two.phase.commit.enable": "two-phase commit (KIP-939) is not built",
+        "value.deserializer": f"{_ARGUMENT} (value_deserializer)",
+        "value.serializer": f"{_ARGUMENT} (value_serializer)",
     }
 )
 """Kafka's names, with dots."""
