@@ -29,20 +29,28 @@ Beat = TypeVar(
 LEAVE = -1
 
 
-async def join_share_group(admin: Admin, group: str, topic: str) -> str:
-    """The id of the member."""
+async def join_share_group(admin: Admin, group: str, topic: str) -> tuple[str, int]:
+    """The member's id and epoch."""
     request = ShareGroupHeartbeatRequest(
         group_id=group, member_id=str(uuid4()), member_epoch=0, subscribed_topic_names=[topic]
     )
     response = await _beat(
         admin, ApiKey.SHARE_GROUP_HEARTBEAT, ShareGroupHeartbeatResponse, request, group
     )
-    return response.member_id or ""
+    return response.member_id or "", response.member_epoch
+
+
+async def beat_share_group(admin: Admin, group: str, member: str, epoch: int) -> int:
+    """The member's next epoch. LEAVE leaves."""
+    request = ShareGroupHeartbeatRequest(group_id=group, member_id=member, member_epoch=epoch)
+    response = await _beat(
+        admin, ApiKey.SHARE_GROUP_HEARTBEAT, ShareGroupHeartbeatResponse, request, group
+    )
+    return response.member_epoch
 
 
 async def leave_share_group(admin: Admin, group: str, member: str) -> None:
-    request = ShareGroupHeartbeatRequest(group_id=group, member_id=member, member_epoch=LEAVE)
-    await _beat(admin, ApiKey.SHARE_GROUP_HEARTBEAT, ShareGroupHeartbeatResponse, request, group)
+    await beat_share_group(admin, group, member, LEAVE)
 
 
 async def join_streams_group(admin: Admin, group: str, topic: str) -> str:

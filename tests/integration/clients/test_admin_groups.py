@@ -11,7 +11,6 @@ from millstream.clients import (
     Consumer,
     NewTopic,
     OffsetAndMetadata,
-    ShareConsumer,
     TopicPartition,
 )
 from millstream.clients.admin import (
@@ -30,6 +29,7 @@ from millstream.errors import (
 )
 from tests.integration.clients.eventually import eventually
 from tests.integration.clients.group_members import (
+    beat_share_group,
     join_share_group,
     join_streams_group,
     leave_share_group,
@@ -123,25 +123,24 @@ async def test_a_group_of_the_consumer_protocol_is_described(
         assert removed == {MemberToRemove(member_id=member.member_id): None}
 
 
-async def test_a_share_group_is_described(
-    admin: Admin, bootstrap: str, topic: str, new_topic: NewName
-) -> None:
+async def test_a_share_group_is_described(admin: Admin, topic: str, new_topic: NewName) -> None:
     group_id = new_topic()
     both = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
-    async with ShareConsumer(bootstrap_servers=bootstrap, group_id=group_id) as consumer:
-        consumer.subscribe([topic])
+    member_id, epoch = await join_share_group(admin, group_id, topic)
 
-        async def has_partitions() -> bool:
-            await consumer.poll(timeout_ms=50)
-            described = await admin.describe_share_groups([group_id])
-            members = [] if described.errors() else described.result(group_id).members
-            return any(sorted(member.assignment) == both for member in members)
+    async def has_partitions() -> bool:
+        nonlocal epoch
+        epoch = await beat_share_group(admin, group_id, member_id, epoch)
+        (member,) = (await admin.describe_share_groups([group_id])).result(group_id).members
+        return sorted(member.assignment) == both
 
-        await eventually(has_partitions)
-        group = (await admin.describe_share_groups([group_id])).result(group_id)
-        (member,) = group.members
-        assert (group.state, group.type) == (GroupState.STABLE, GroupType.SHARE)
-        assert (member.subscribed_topics, member.member_epoch) == ((topic,), group.group_epoch)
+    await eventually(has_partitions)
+    group = (await admin.describe_share_groups([group_id])).result(group_id)
+    (member,) = group.members
+    assert (group.state, group.type) == (GroupState.STABLE, GroupType.SHARE)
+    assert (member.member_id, member.subscribed_topics) == (member_id, (topic,))
+    assert (member.member_epoch, group.group_epoch) == (epoch, epoch)
+    await leave_share_group(admin, group_id, member_id)
 
 
 async def test_a_streams_group_is_described(admin: Admin, topic: str, new_topic: NewName) -> None:
@@ -172,7 +171,7 @@ async def test_groups_are_listed_by_state_type_and_protocol(
     admin: Admin, classic_group: str, topic: str, new_topic: NewName
 ) -> None:
     share, empty = new_topic(), new_topic()
-    member = await join_share_group(admin, share, topic)
+    member, _ = await join_share_group(admin, share, topic)
     commit = {TopicPartition(topic, 0): OffsetAndMetadata(0)}
     (await admin.alter_consumer_group_offsets(empty, commit)).raise_errors()
     stable = GroupListing(classic_group, "consumer", GroupState.STABLE, GroupType.CLASSIC)
@@ -272,7 +271,7 @@ async def test_offsets_of_a_share_group_are_listed_set_and_deleted(
     admin: Admin, topic: str, new_topic: NewName
 ) -> None:
     group, first, second = new_topic(), TopicPartition(topic, 0), TopicPartition(topic, 1)
-    member = await join_share_group(admin, group, topic)
+    member, _ = await join_share_group(admin, group, topic)
     refused = await admin.alter_share_group_offsets(group, {first: 0})
     assert isinstance(refused[first], NonEmptyGroup)
     await leave_share_group(admin, group, member)
