@@ -107,8 +107,11 @@ class Commits:
             error = _first_error(results)
             if error is None:
                 return
-            if not isinstance(error, StaleMemberEpoch) or self._group() == group:
+            if not isinstance(error, StaleMemberEpoch):
                 raise _explained(error) from error
+            if self._group() == group:  # the heartbeat that tells us the new epoch is on its way
+                delay_ms = self._cluster.backoff.delay_ms(1, self._cluster.random)
+                await asyncio.sleep(delay_ms / 1000)
 
     async def _commit_once(
         self, group: ConsumerGroupMetadata, offsets: Offsets, callback: CommitCallback | None

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from millstream.clients.cluster import Cluster, Lane
 from millstream.clients.core.fetched import partition_error
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
-from millstream.errors import KafkaError, RetriableError, error_for
+from millstream.errors import (
+    KafkaError,
+    RetriableError,
+    StaleMemberEpoch,
+    UnknownMemberId,
+    error_for,
+)
 from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.offset_commit import (
@@ -27,6 +33,11 @@ from millstream.protocol.generated.offset_fetch import (
 _LAST_VERSION_BY_NAME = 9
 """Later versions name topics by id, which a commit for a deleted topic would not have."""
 _FIRST_BATCHED_FETCH = 8
+_FIRST_FETCH_WITH_MEMBER = 9
+
+
+class _EpochPassed(RetriableError, StaleMemberEpoch):
+    """The coordinator is an epoch ahead; the next heartbeat tells us where we stand."""
 
 
 async def commit_offsets(
@@ -92,8 +103,12 @@ async def fetch_committed(
     deadline_ms: int,
     *,
     require_stable: bool = False,
+    member: Callable[[], ConsumerGroupMetadata] | None = None,
 ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
-    """What the group has committed; partitions without a commit are left out. None asks for all partitions."""
+    """What the group has committed; partitions without a commit are left out. None asks for all partitions.
+
+    `member`: who asks, as of now, in a group of KIP-848. An answer that does not come from its epoch is asked for again.
+    """
     wanted = None if partitions is None else list(partitions)
     if wanted is not None and not wanted:
         return {}
@@ -102,10 +117,17 @@ async def fetch_committed(
         connection = await cluster.connection(node_id, Lane.GROUP)
         version = connection.versions.choose(ApiKey.OFFSET_FETCH, _LAST_VERSION_BY_NAME)
         request = _fetch_request(group_id, wanted, version, require_stable=require_stable)
+        if member is not None and version >= _FIRST_FETCH_WITH_MEMBER:
+            asker = member()
+            request.groups[0].member_id = asker.member_id or None
+            request.groups[0].member_epoch = asker.generation_id
         response = await connection.request(
             ApiKey.OFFSET_FETCH, request, OffsetFetchResponse, version_max=_LAST_VERSION_BY_NAME
         )
-        return _fetched(response)
+        try:
+            return _fetched(response)
+        except (StaleMemberEpoch, UnknownMemberId) as error:
+            raise _EpochPassed(str(error)) from error
 
     return await cluster.with_coordinator(group_id, ask, deadline_ms)
 

@@ -58,6 +58,7 @@ class ConsumerMember:
         self._fetching = fetching
         self._scope = scope
         self._owned = OwnedPartitions(subscription, fetching)
+        fetching.ask_as(self.metadata)
         self._membership = ConsumerMembership(
             ConsumerMembershipPolicy(
                 group_id=config.group_id,

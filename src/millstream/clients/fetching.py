@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 
 from millstream.clients.cluster import Cluster, Lane
 from millstream.clients.core.config import ConsumerConfig
@@ -18,6 +19,7 @@ from millstream.clients.core.offset_reset import parse_offset_reset
 from millstream.clients.core.partition_state import PartitionState
 from millstream.clients.core.positions import PositionQuery, Positions
 from millstream.clients.core.subscription import SubscriptionState
+from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.position_lookup import PositionLookup
 from millstream.clients.tasks import TaskScope
 from millstream.errors import KafkaError
@@ -47,6 +49,10 @@ class Fetching:
         self._wake = asyncio.Event()
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+
+    def ask_as(self, member: Callable[[], ConsumerGroupMetadata]) -> None:
+        """Committed offsets are asked for by this member of a KIP-848 group."""
+        self._lookup.member = member
 
     def wake(self) -> None:
         """Something changed: partitions, positions, room in the buffer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 from millstream.clients.cluster import Cluster
@@ -15,7 +16,7 @@ from millstream.clients.core.positions import (
     Positions,
     ResetQuery,
 )
-from millstream.clients.core.values import OffsetAndTimestamp
+from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndTimestamp
 from millstream.clients.leader_epochs import epoch_ends
 from millstream.clients.offset_lookup import ask_leader
 from millstream.errors import KafkaError
@@ -28,6 +29,8 @@ class PositionLookup:
         self._cluster = cluster
         self._positions = positions
         self._read_committed = config.isolation_level == "read_committed"
+        self.member: Callable[[], ConsumerGroupMetadata] | None = None
+        """Who we are in a group of KIP-848, whose coordinator wants to know that before it tells committed offsets."""
 
     async def find(self, query: PositionQuery) -> None:
         """Ask, and tell the core what came of it."""
@@ -52,6 +55,7 @@ class PositionLookup:
             query.generations,
             self._cluster.now_ms() + self._config.default_api_timeout_ms,
             require_stable=self._read_committed,
+            member=self.member,
         )
         self._positions.handle_committed(query, found)
 

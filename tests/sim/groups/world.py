@@ -280,6 +280,9 @@ class SimFetching:
     def want_position(self, _state: object) -> None:
         """Nothing is read here."""
 
+    def ask_as(self, _member: object) -> None:
+        """Nothing is asked here."""
+
     def wake(self) -> None:
         """Nothing is fetched here."""
 
