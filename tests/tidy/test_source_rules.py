@@ -196,6 +196,30 @@ def test_init_modules_only_re_export() -> None:
     assert not busy, f"move the code to a module with a name: {busy}"
 
 
+def test_packages_that_load_their_names_late_list_the_same_names_everywhere() -> None:
+    for path in product_files():
+        body = tree(path).body
+        for node in body:
+            if path.name != "__init__.py" or not isinstance(node, ast.If) or not node.orelse:
+                continue
+            late = node.orelse[0]
+            assert isinstance(late, ast.Assign), where(path, late.lineno)
+            assert isinstance(late.value, ast.Call), where(path, late.lineno)
+            by_module = ast.literal_eval(late.value.args[1])
+            for_checkers: dict[str, set[str]] = {}
+            for each in node.body:
+                assert isinstance(each, ast.ImportFrom), where(path, each.lineno)
+                names = {alias.name for alias in each.names}
+                for_checkers.setdefault(each.module or "", set()).update(names)
+            assert {m: set(names.split()) for m, names in by_module.items()} == for_checkers
+            public = next(
+                ast.literal_eval(other.value)
+                for other in body
+                if isinstance(other, ast.Assign) and ast.unparse(other.targets[0]) == "__all__"
+            )
+            assert set(public) == set().union(*for_checkers.values()), where(path, 1)
+
+
 def test_text_speaks_of_the_product_alone() -> None:
     this = Path(__file__)
     found = []

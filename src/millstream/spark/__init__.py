@@ -3,16 +3,25 @@
 What users call is here, loaded on first use: importing this package, or one of its pure modules, loads no Spark.
 """
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
     from millstream.spark.reading import DataLoss
     from millstream.spark.runner import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
     from millstream.spark.session import SparkOptions, configure
     from millstream.spark.source import FORMAT, register
+else:
+    __getattr__ = names_of(
+        __name__,
+        {
+            "millstream.spark.reading": "DataLoss",
+            "millstream.spark.runner": "MicroBatchRunner PipelineFailed Progress RunnerOptions",
+            "millstream.spark.session": "SparkOptions configure",
+            "millstream.spark.source": "FORMAT register",
+        },
+    )
 
 __all__ = [
     "DataLoss",
@@ -25,21 +34,3 @@ __all__ = [
     "configure",
     "register",
 ]
-
-_MODULES = {
-    "FORMAT": "source",
-    "DataLoss": "reading",
-    "MicroBatchRunner": "runner",
-    "PipelineFailed": "runner",
-    "Progress": "runner",
-    "RunnerOptions": "runner",
-    "SparkOptions": "session",
-    "configure": "session",
-    "register": "source",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -3,8 +3,9 @@
 Names are loaded when they are used, because pytest imports this package at every start.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
     from millstream.testing.broker import Broker
@@ -12,19 +13,16 @@ if TYPE_CHECKING:
     from millstream.testing.fault_proxy import FaultProxy
     from millstream.testing.history import History
     from millstream.testing.topology_test_driver import TopologyTestDriver
+else:
+    __getattr__ = names_of(
+        __name__,
+        {
+            "millstream.testing.broker": "Broker",
+            "millstream.testing.fault_plan": "Rule",
+            "millstream.testing.fault_proxy": "FaultProxy",
+            "millstream.testing.history": "History",
+            "millstream.testing.topology_test_driver": "TopologyTestDriver",
+        },
+    )
 
 __all__ = ["Broker", "FaultProxy", "History", "Rule", "TopologyTestDriver"]
-
-_MODULES = {
-    "Broker": "millstream.testing.broker",
-    "FaultProxy": "millstream.testing.fault_proxy",
-    "History": "millstream.testing.history",
-    "Rule": "millstream.testing.fault_plan",
-    "TopologyTestDriver": "millstream.testing.topology_test_driver",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module millstream.testing has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)

@@ -10,6 +10,17 @@ if TYPE_CHECKING:
     from millstream.clients.blocking.producer import BatchDelivery, Delivery, Producer
     from millstream.clients.blocking.share_consumer import ShareConsumer
     from millstream.clients.tasks import ForkedClient
+else:
+    __getattr__ = names_of(
+        __name__,
+        {
+            "millstream.clients.blocking.admin": "Admin",
+            "millstream.clients.blocking.consumer": "Consumer RangeReader RebalanceListener",
+            "millstream.clients.blocking.producer": "BatchDelivery Delivery Producer",
+            "millstream.clients.blocking.share_consumer": "ShareConsumer",
+            "millstream.clients.tasks": "ForkedClient",
+        },
+    )
 
 __all__ = [
     "Admin",
@@ -22,14 +33,3 @@ __all__ = [
     "RebalanceListener",
     "ShareConsumer",
 ]
-
-__getattr__ = names_of(
-    __name__,
-    {
-        "millstream.clients.blocking.admin": "Admin",
-        "millstream.clients.blocking.consumer": "Consumer RangeReader RebalanceListener",
-        "millstream.clients.blocking.producer": "BatchDelivery Delivery Producer",
-        "millstream.clients.blocking.share_consumer": "ShareConsumer",
-        "millstream.clients.tasks": "ForkedClient",
-    },
-)
