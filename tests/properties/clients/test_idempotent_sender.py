@@ -40,6 +40,7 @@ FAULTS = [
     "none",
     "none",
     "request lost",
+    "request late",
     "answer lost",
     "not leader",
     "refused",
@@ -106,6 +107,8 @@ class Simulation:
         self.sender = Sender(policy, self.accumulator, Steady())
         self.sender.set_producer_id(1, 0)
         self.in_flight: list[ProduceIntent] = []
+        self.late: list[bytes] = []
+        """Batches that were taken for lost and still travel."""
         self.sent: list[tuple[ProducerBatch, int, bytes]] = []
 
     def send(self) -> None:
@@ -129,7 +132,9 @@ class Simulation:
         if not self.in_flight:
             return
         intent = self.in_flight.pop(0)
-        if fault == "request lost":
+        if fault in ("request lost", "request late"):
+            if fault == "request late":
+                self.late += [bytes(batch.encoded or b"") for batch in intent.batches.values()]
             for lost in (intent, *self.in_flight):
                 self.sender.handle_failure(lost, NetworkException("lost"), self.now_ms)
             self.in_flight.clear()
@@ -150,6 +155,10 @@ class Simulation:
         topic = TopicProduceResponse(name="t", partition_responses=[partition])
         self.sender.handle_response(intent, ProduceResponse(responses=[topic]), self.now_ms)
 
+    def late_arrives(self) -> None:
+        if self.late:
+            self.broker.append(bytearray(self.late.pop(0)), split_above=None)
+
     def settle(self) -> None:
         """No more faults: everything must come to an end."""
         for _ in range(20 * (len(self.sent) + 10)):
@@ -162,7 +171,9 @@ class Simulation:
 
 
 steps = st.lists(
-    st.one_of(st.just("send"), st.just("send"), st.just("drain"), st.sampled_from(FAULTS)),
+    st.one_of(
+        st.just("send"), st.just("send"), st.just("drain"), st.just("late"), st.sampled_from(FAULTS)
+    ),
     max_size=80,
 )
 
@@ -176,6 +187,8 @@ def test_acknowledged_records_are_in_the_log_once_and_in_order(script: list[str]
             world.send()
         elif step == "drain":
             world.drain()
+        elif step == "late":
+            world.late_arrives()
         else:
             world.arrive(step)
     world.settle()
