@@ -29,6 +29,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "groups": Verb(
             "millstream.cli.groups", "groups", "List, describe, reset and delete groups."
         ),
+        "perf": Verb("millstream.cli.perf.command", "perf", "Measure a cluster."),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "server": Verb("millstream.cli.server", "server", "Start a node."),
         "topics": Verb(

@@ -1,0 +1,166 @@
+"""`millstream perf consume`: reads records as fast as they come, as Python objects or as Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.command import ClientCommand
+from millstream.cli.perf.statistics import HEADER, Read
+from millstream.runtime.system import SystemClock
+
+if TYPE_CHECKING:
+    from millstream.cli.perf.rebalances import RebalanceTimer
+    from millstream.clients.blocking import Consumer
+    from millstream.model import TopicPartition
+
+_POLL_MS = 100
+
+
+@click.command(cls=ClientCommand)
+@click.argument("topic", required=False)
+@cluster_options
+@click.option("--topic", "-t", "named", help="The same as the argument.")
+@click.option(
+    "--num-records",
+    "--messages",
+    "-n",
+    "-c",
+    "count",
+    type=click.IntRange(1),
+    help="Default: all there are.",
+)
+@click.option("--group", "-G", help="Join this group; default: no group, all partitions.")
+@click.option("--from-latest", is_flag=True, help="Only what comes from now on.")
+@click.option(
+    "--timeout",
+    "silence_max_ms",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="End when nothing came for so many ms.",
+)
+@click.option("--fetch-size", type=click.IntRange(1), help="Bytes of one partition in an answer.")
+@click.option("--arrow", is_flag=True, help="Read Arrow batches instead of records.")
+@click.option(
+    "--reporting-interval",
+    "interval_ms",
+    type=click.IntRange(1),
+    default=5_000,
+    show_default=True,
+    help="In ms.",
+)
+@click.option("--show-detailed-stats", is_flag=True, help="Report while it runs.")
+@click.option("--hide-header", is_flag=True)
+@click.option(
+    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
+)
+def consume(
+    topic: str | None, *, cluster: ClusterOptions, **options: Any
+) -> None:  # Any: click's, see above
+    """Read TOPIC and count. Without --group and --num-records it ends where the topic ends now."""
+    from millstream.cli.perf.rebalances import RebalanceTimer
+    from millstream.cli.records.offset_choice import Bounds, Start
+    from millstream.cli.records.positions import partitions_of, seek
+    from millstream.clients.blocking import Consumer
+    from millstream.clients.core.config import ConsumerConfig
+
+    topic = topic or options["named"]
+    if topic is None:
+        raise click.UsageError("give a TOPIC")
+    settings = cluster.settings(
+        ConsumerConfig,
+        group_id=options["group"],
+        max_partition_fetch_bytes=options["fetch_size"],
+        auto_offset_reset="latest" if options["from_latest"] else "earliest",
+        allow_auto_create_topics=False,
+    )
+    if options["group"] is None:
+        with cluster.admin() as admin:
+            partitions = partitions_of(admin, [topic], None, None)
+    with Consumer(**settings) as consumer:
+        run = _Run(consumer, options)
+        if options["group"] is None:
+            start = Start("end" if options["from_latest"] else "beginning")
+            run.ends = seek(consumer, partitions, Bounds(start), until_end=not options["count"])
+        else:
+            run.rebalances = RebalanceTimer(run.now_ms)
+            consumer.subscribe([topic], listener=run.rebalances)
+        whole = run.read()
+    if options["output"] != "table":
+        import orjson
+
+        click.echo(orjson.dumps(whole.members()))
+        return
+    if not options["hide_header"]:
+        click.echo(HEADER)
+    click.echo(whole.line())
+
+
+class _Run:
+    """Polls and counts."""
+
+    def __init__(self, consumer: Consumer, options: dict[str, Any]) -> None:  # Any: click's
+        self._consumer = consumer
+        self._clock = SystemClock()
+        self._poll: Callable[[], tuple[int, int]] = (
+            self._poll_arrow if options["arrow"] else self._poll_records
+        )
+        if options["arrow"]:
+            import pyarrow.compute as _  # noqa: F401 - its import shall not be timed
+        self._count_max: int | None = options["count"]
+        self._silence_max_ms: int = options["silence_max_ms"]
+        self._report_ms: int | None = (
+            options["interval_ms"] if options["show_detailed_stats"] else None
+        )
+        self.ends: dict[TopicPartition, int] | None = None
+        self.rebalances: RebalanceTimer | None = None
+
+    def read(self) -> Read:
+        """Until there is enough, the end, or silence."""
+        started_ms = heard_ms = reported_ms = self.now_ms()
+        count = size = 0
+        while self._count_max is None or count < self._count_max:
+            records, content = self._poll()
+            now_ms = self.now_ms()
+            if records:
+                count, size, heard_ms = count + records, size + content, now_ms
+            elif self._is_at_end() or now_ms - heard_ms >= self._silence_max_ms:
+                break
+            if self._report_ms is not None and now_ms - reported_ms >= self._report_ms:
+                reported_ms = now_ms
+                click.echo(self._so_far(started_ms, now_ms, count, size).line(), err=True)
+        return self._so_far(started_ms, heard_ms, count, size)
+
+    def _so_far(self, started_ms: int, now_ms: int, count: int, size: int) -> Read:
+        rebalances = self.rebalances
+        return Read(
+            started_ms, now_ms, count, size, 0 if rebalances is None else rebalances.total_ms
+        )
+
+    def _is_at_end(self) -> bool:
+        return self.ends is not None and all(
+            self._consumer.position(partition) >= end for partition, end in self.ends.items()
+        )
+
+    def _poll_records(self) -> tuple[int, int]:
+        records = self._consumer.poll(timeout_ms=_POLL_MS)
+        return len(records), sum(
+            len(record.key or b"") + len(record.value or b"") for record in records
+        )
+
+    def _poll_arrow(self) -> tuple[int, int]:
+        import pyarrow.compute as pc
+
+        count = size = 0
+        for batch in self._consumer.poll_arrow(timeout_ms=_POLL_MS):
+            count += len(batch.records)
+            for name in ("key", "value"):
+                size += pc.sum(pc.binary_length(batch.records.column(name))).as_py() or 0
+        return count, size
+
+    def now_ms(self) -> int:
+        return self._clock.now().wall_ms

@@ -1,0 +1,125 @@
+"""`millstream perf latency`: one record at a time, from send() to poll(), as kafka-e2e-latency measures it."""
+
+from __future__ import annotations
+
+import asyncio
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from millstream.cli.cluster_options import ClusterOptions, Settings, cluster_options
+from millstream.cli.command import ClientCommand
+from millstream.cli.perf.statistics import Latencies
+from millstream.errors import RequestTimedOut
+
+if TYPE_CHECKING:
+    from millstream.clients import Consumer, Producer
+
+_TIMEOUT_MS: Final = 60_000
+_REPORTED_EVERY: Final = 1_000
+
+
+@click.command(cls=ClientCommand)
+@click.argument("topic", required=False)
+@cluster_options
+@click.option("--topic", "-t", "named", help="The same as the argument.")
+@click.option(
+    "--num-records",
+    "--num-messages",
+    "-n",
+    "-c",
+    "count",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+)
+@click.option(
+    "--record-size",
+    "-s",
+    "size",
+    type=click.IntRange(8),
+    default=100,
+    show_default=True,
+    help="Bytes of each value.",
+)
+@click.option(
+    "--acks", "--producer-acks", type=click.Choice(["1", "all"]), default="all", show_default=True
+)
+@click.option(
+    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
+)
+def latency(
+    topic: str | None,
+    *,
+    cluster: ClusterOptions,
+    named: str | None,
+    count: int,
+    size: int,
+    acks: str,
+    output: str,
+) -> None:
+    """Send a record to TOPIC, wait until it was read, send the next; nobody else should write there."""
+    from millstream.clients.core.config import ConsumerConfig, ProducerConfig
+
+    topic = topic or named
+    if topic is None:
+        raise click.UsageError("give a TOPIC")
+    producing = cluster.settings(
+        ProducerConfig, acks=acks, linger_ms=0, enable_idempotence=acks == "all"
+    )
+    consuming = cluster.settings(
+        ConsumerConfig, fetch_max_wait_ms=_TIMEOUT_MS // 2, request_timeout_ms=_TIMEOUT_MS
+    )
+    latencies = asyncio.run(_measure(topic, producing, consuming, count, size))
+    p50, p99, p999 = latencies.percentiles(0.5, 0.99, 0.999)
+    if output == "table":
+        click.echo(f"Avg latency: {latencies.average_ms:.4f} ms")
+        click.echo(f"Percentiles: 50th = {p50}, 99th = {p99}, 99.9th = {p999}")
+        return
+    import orjson
+
+    told = {
+        "records": latencies.count,
+        "latency_ms": {
+            "average": round(latencies.average_ms, 4), "maximum": round(latencies.max_ms, 4),
+            "p50": p50, "p99": p99, "p99.9": p999,
+        },
+    }  # fmt: skip
+    click.echo(orjson.dumps(told))
+
+
+async def _measure(
+    topic: str, producing: Settings, consuming: Settings, count: int, size: int
+) -> Latencies:
+    from millstream.clients import Consumer, Producer
+    from millstream.model import TopicPartition
+    from millstream.runtime.system import SystemRandom
+
+    random, latencies = SystemRandom(), Latencies()
+    async with Producer(**producing) as producer, Consumer(**consuming) as consumer:
+        partitions = [TopicPartition(topic, n) for n in await producer.partitions_for(topic)]
+        consumer.assign(partitions)
+        for partition, end in (await consumer.end_offsets(partitions)).items():
+            consumer.seek(partition, end)
+        for number in range(count):
+            value = random.randbytes(size)
+            begun = perf_counter()
+            await _there_and_back(producer, consumer, topic, value)
+            latency_ms = (perf_counter() - begun) * 1000
+            latencies.add(latency_ms)
+            if number % _REPORTED_EVERY == 0:
+                click.echo(f"{number}\t{latency_ms:.4f}", err=True)
+    return latencies
+
+
+async def _there_and_back(producer: Producer, consumer: Consumer, topic: str, value: bytes) -> None:
+    """Raises RequestTimedOut where nothing comes, and ClickException where something else does."""
+    await (await producer.send(topic, value))
+    records = await consumer.poll(timeout_ms=_TIMEOUT_MS)
+    if not records:
+        raise RequestTimedOut(f"the record was not read within {_TIMEOUT_MS} ms")
+    if [record.value for record in records] != [value]:
+        raise click.ClickException(
+            f"{topic} has other records than those sent here; take a topic of its own"
+        )

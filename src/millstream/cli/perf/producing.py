@@ -1,0 +1,192 @@
+"""`millstream perf produce`: sends records as fast as asked for, and times each until it is acknowledged."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.command import ClientCommand
+from millstream.cli.perf.statistics import Sent
+
+if TYPE_CHECKING:
+    from millstream.clients import RecordMetadata
+    from millstream.clients.blocking import Producer
+
+_PAYLOADS = 256
+"""As many different ones, so that compression has something to do and making them costs nothing."""
+_LETTERS = bytes(65 + byte % 26 for byte in range(256))
+
+
+@click.command(cls=ClientCommand)
+@click.argument("topic", required=False)
+@cluster_options
+@click.option("--topic", "-t", "named", help="The same as the argument.")
+@click.option(
+    "--num-records", "-n", "-c", "count", type=click.IntRange(1), default=100_000, show_default=True
+)
+@click.option(
+    "--record-size",
+    "-s",
+    "size",
+    type=click.IntRange(0),
+    default=100,
+    show_default=True,
+    help="Bytes of each value.",
+)
+@click.option(
+    "--throughput",
+    type=float,
+    default=-1,
+    help="Records a second at most; -1: no limit.  [default: -1]",
+)
+@click.option(
+    "--payload-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Values, in turn, instead of random ones.",
+)
+@click.option("--payload-delimiter", default="\\n", show_default=True)
+@click.option(
+    "--producer-props", "props", multiple=True, metavar="KEY=VALUE", help="The same as -X."
+)
+@click.option("--acks", help="all, 1 or 0.")
+@click.option("--compression", "-z", help="none, gzip, snappy, lz4 or zstd.")
+@click.option("--transactional-id", metavar="ID", help="Send in transactions.")
+@click.option("--transaction-duration-ms", type=click.IntRange(1), default=3_000, show_default=True)
+@click.option(
+    "--warmup-records",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Sent first, and not counted.",
+)
+@click.option(
+    "--reporting-interval",
+    "interval_ms",
+    type=click.IntRange(1),
+    default=5_000,
+    show_default=True,
+    help="In ms.",
+)
+@click.option(
+    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
+)
+def produce(
+    topic: str | None, *, cluster: ClusterOptions, **options: Any
+) -> None:  # Any: click's, see above
+    """Send records to TOPIC and time them."""
+    from millstream.clients.blocking import Producer
+    from millstream.clients.core.config import ProducerConfig
+
+    topic = topic or options["named"]
+    if topic is None:
+        raise click.UsageError("give a TOPIC")
+    both = ClusterOptions(
+        cluster.bootstrap, cluster.config_file, (*cluster.properties, *options["props"])
+    )
+    settings = both.settings(
+        ProducerConfig,
+        acks=options["acks"],
+        compression_type=options["compression"],
+        transactional_id=options["transactional_id"],
+    )
+    with Producer(**settings) as producer:
+        run = _Run(producer, topic, options)
+        if options["transactional_id"] is not None:
+            producer.init_transactions()
+        if options["warmup_records"]:
+            run.send(options["warmup_records"])
+        sent = run.send(options["count"])
+    if options["output"] == "table":
+        click.echo(sent.summary(run.ended_ms))
+    else:
+        import orjson
+
+        click.echo(orjson.dumps(sent.members(run.ended_ms)))
+
+
+def _now_ms() -> float:
+    return perf_counter() * 1000
+
+
+def _payloads(options: dict[str, Any]) -> Iterator[bytes]:  # Any: click's
+    from millstream.cli.records.lines import split
+    from millstream.cli.records.text import unescaped
+    from millstream.runtime.system import SystemRandom
+
+    if options["payload_file"] is not None:
+        with Path(options["payload_file"]).open("rb") as file:
+            values = list(split(file, unescaped(options["payload_delimiter"])))
+        if not values:
+            raise click.UsageError(f"{options['payload_file']} is empty")
+        return cycle(values)
+    random = SystemRandom()
+    return cycle([random.randbytes(options["size"]).translate(_LETTERS) for _ in range(_PAYLOADS)])
+
+
+class _Run:
+    """Sends, waits where it is too fast, reports. Acknowledgements come on the clients' thread."""
+
+    def __init__(
+        self, producer: Producer, topic: str, options: dict[str, Any]
+    ) -> None:  # Any: click's
+        self._producer = producer
+        self._topic = topic
+        self._payloads = _payloads(options)
+        self._per_ms = options["throughput"] / 1000
+        self._interval_ms: int = options["interval_ms"]
+        self._transaction_ms: int | None = (
+            None if options["transactional_id"] is None else options["transaction_duration_ms"]
+        )
+        self._pause = threading.Event()
+        self._all = self._window = Sent(0)
+        self.ended_ms = 0.0
+
+    def send(self, count: int) -> Sent:
+        """Counts from here on; ends when all are acknowledged. Raises the first error of a record."""
+        started_ms = _now_ms()
+        self._all, self._window = Sent(started_ms), Sent(started_ms)
+        begun_ms = self._begin(started_ms)
+        producer_send, topic, acknowledged = self._producer.send, self._topic, self._acknowledged
+        for number, payload in enumerate(islice(self._payloads, count)):
+            now_ms = _now_ms()
+            if self._per_ms > 0 and (early_ms := started_ms + number / self._per_ms - now_ms) > 0:
+                self._pause.wait(early_ms / 1000)
+                now_ms = _now_ms()
+            producer_send(topic, payload, on_delivery=partial(acknowledged, now_ms, len(payload)))
+            if self._transaction_ms is not None and now_ms - begun_ms >= self._transaction_ms:
+                self._producer.commit_transaction()
+                begun_ms = self._begin(now_ms)
+            if now_ms - self._window.started_ms >= self._interval_ms:
+                self._report(now_ms)
+        if self._transaction_ms is not None:
+            self._producer.commit_transaction()
+        self._producer.flush()
+        self.ended_ms = _now_ms()
+        return self._all
+
+    def _begin(self, now_ms: float) -> float:
+        if self._transaction_ms is not None:
+            self._producer.begin_transaction()
+        return now_ms
+
+    def _acknowledged(
+        self, sent_ms: float, size: int, _metadata: RecordMetadata, error: Exception | None
+    ) -> None:
+        if error is not None:
+            self._all.failed += 1
+            return
+        latency_ms = _now_ms() - sent_ms
+        self._all.add(size, latency_ms)
+        self._window.add(size, latency_ms)
+
+    def _report(self, now_ms: float) -> None:
+        window, self._window = self._window, Sent(now_ms)
+        click.echo(window.line(now_ms), err=True)
