@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -141,6 +142,10 @@ async def canonical_addresses(addresses: tuple[Address, ...]) -> list[Address]:
 
 
 async def _resolve(address: Address) -> list[_Target]:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with contextlib.suppress(OSError):  # not a literal address of that family
+            socket.inet_pton(family, address.host)
+            return [(family, (address.host, address.port))]
     try:
         found = await asyncio.get_running_loop().getaddrinfo(
             address.host, address.port, type=socket.SOCK_STREAM

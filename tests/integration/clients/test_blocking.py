@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 from millstream.clients import NewTopic, TopicPartition, blocking
+from millstream.clients.blocking.loop_thread import shared
+from millstream.clients.tasks import WrongEventLoop
 from millstream.errors import UnknownTopicOrPartition
 
 NewName = Callable[[], str]
@@ -117,3 +119,101 @@ def test_a_forked_child_is_told_to_make_its_own(bootstrap: str, new_topic: NewNa
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False, timeout=60)
     assert done.returncode == 7
+
+
+def test_many_clients_of_many_threads_share_one_loop_thread(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
+        admin.create_topics([NewTopic(topic, 4)]).raise_errors()
+        failures: list[BaseException] = []
+
+        def work(partition: int) -> None:
+            try:
+                with (
+                    blocking.Producer(bootstrap_servers=bootstrap) as producer,
+                    blocking.Consumer(
+                        bootstrap_servers=bootstrap, auto_offset_reset="earliest"
+                    ) as consumer,
+                ):
+                    consumer.assign([(topic, partition)])
+                    sent = [b"%d" % number for number in range(50)]
+                    for value in sent:
+                        producer.send(topic, value, partition=partition)
+                        assert topic in admin.list_topics()
+                    producer.flush()
+                    assert [next(consumer).value for _ in sent] == sent
+            except BaseException as error:  # noqa: BLE001 - told by the main thread
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        loops = [t for t in threading.enumerate() if t.name == "millstream clients"]
+        for thread in threads:
+            thread.join()
+    assert failures == []
+    assert len(loops) == 1
+
+
+def test_an_interrupted_wait_leaves_the_client_usable(bootstrap: str, new_topic: NewName) -> None:
+    topic = new_topic()
+    script = f"""
+        import os, signal, sys, threading
+        from millstream.clients import NewTopic, blocking
+        with (
+            blocking.Admin(bootstrap_servers={bootstrap!r}) as admin,
+            blocking.Producer(bootstrap_servers={bootstrap!r}) as producer,
+            blocking.Consumer(bootstrap_servers={bootstrap!r}, auto_offset_reset="earliest") as consumer,
+        ):
+            admin.create_topics([NewTopic({topic!r}, 1)]).raise_errors()
+            consumer.assign([({topic!r}, 0)])
+            for number in range(3):
+                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+                try:
+                    consumer.poll(timeout_ms=60_000)
+                except KeyboardInterrupt:
+                    pass
+                else:
+                    sys.exit("the wait was not interrupted")
+                producer.send({topic!r}, b"%d" % number).result()
+                assert next(consumer).value == b"%d" % number
+    """
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True, timeout=60
+    )
+
+
+def test_what_one_client_cannot_send_at_exit_does_not_hold_up_another(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    script = f"""
+        from millstream.clients import blocking
+        lost = blocking.Producer(bootstrap_servers={bootstrap!r}, max_request_size=5_000, linger_ms=9_000)
+        kept = blocking.Producer(bootstrap_servers={bootstrap!r}, linger_ms=5_000)
+        kept.send({topic!r}, b"kept")
+
+        def fail():
+            raise RuntimeError("cannot be closed")
+
+        lost.close = fail
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        check=False,
+        capture_output=True,
+        timeout=60,
+    )
+    assert b"cannot be closed" in done.stderr
+    with blocking.RangeReader(bootstrap_servers=bootstrap) as reader:
+        assert reader.offsets(topic, -1) == {0: 1}
+
+
+def test_waiting_in_the_loop_thread_is_refused_instead_of_hanging(bootstrap: str) -> None:
+    with (
+        blocking.Admin(bootstrap_servers=bootstrap) as admin,
+        pytest.raises(WrongEventLoop, match="use the asyncio client there"),
+    ):
+        shared().call(admin.list_topics)

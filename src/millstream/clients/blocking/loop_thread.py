@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import os
 import threading
 import weakref
@@ -11,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from millstream.clients.tasks import ForkedClient
+from millstream.clients.tasks import ForkedClient, WrongEventLoop
 
 _Result = TypeVar("_Result")
 
@@ -39,7 +40,7 @@ class LoopThread:
     def run(
         self, coroutine: Coroutine[object, object, _Result], timeout_s: float | None = None
     ) -> _Result:
-        """Wait for `coroutine` to end on the loop. An interrupted wait cancels it."""
+        """Wait for `coroutine` to end on the loop. An interrupted wait (Ctrl-C) cancels it; the client stays usable."""
         self._check(coroutine)
         future: Future[_Result] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
@@ -72,12 +73,17 @@ class LoopThread:
     def _check(self, coroutine: Coroutine[object, object, object]) -> None:
         try:
             self.check()
-            assert threading.current_thread() is not self._thread, (
-                "a blocking client cannot be used inside the event loop; use the asyncio client"
-            )
+            self._check_thread()
         except BaseException:
             coroutine.close()
             raise
+
+    def _check_thread(self) -> None:
+        if threading.current_thread() is self._thread:
+            raise WrongEventLoop(
+                "a blocking client cannot wait in the thread that does its work, where functions run that"
+                " were given to it; use the asyncio client there"
+            )
 
     def _disown(self) -> None:
         """In a forked child, which has no such thread."""
@@ -86,8 +92,12 @@ class LoopThread:
     def _close_clients(self) -> None:
         if self._is_parents:
             return
-        for client in list(self._open):
-            client.close()
+        with contextlib.ExitStack() as all_of_them:  # also when one cannot be closed cleanly
+            all_of_them.callback(self._stop)
+            for client in list(self._open):
+                all_of_them.callback(client.close)
+
+    def _stop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_EXIT_SECONDS)
 
