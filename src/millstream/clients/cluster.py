@@ -26,8 +26,10 @@ from millstream.clients.core.config import ClientConfig
 from millstream.clients.core.credentials import Password, credentials_from
 from millstream.clients.core.leader_news import LeaderNews
 from millstream.clients.core.metadata_state import MetadataPolicy, MetadataState
+from millstream.clients.core.traffic import Traffic
 from millstream.clients.dialing import Dialer, SocketOptions, canonical_addresses
 from millstream.clients.tasks import TaskScope
+from millstream.clients.telemetry import Telemetry
 from millstream.errors import (
     BrokerNotAvailable,
     CoordinatorNotAvailable,
@@ -97,8 +99,9 @@ class Cluster:
         self.client_id = config.client_id or config.default_client_id(
             next(_client_numbers[type(config)])
         )
+        self.traffic = Traffic()
         self._connections = Connections(
-            _dialer(config, self.client_id, clock, random),
+            _dialer(config, self.client_id, self.traffic, clock, random),
             DialPolicy(
                 setup_timeout=Backoff(
                     config.socket_connection_setup_timeout_ms,
@@ -118,6 +121,7 @@ class Cluster:
         self._refusal: KafkaError | None = None  # why the last metadata could not be had for good
         self._refusal_count = 0
         self._metadata_error: KafkaError | None = None
+        self.telemetry = Telemetry(self, scope)
 
     @property
     def picture(self) -> ClusterMetadata:
@@ -315,13 +319,17 @@ class Cluster:
         self._metadata_changed.set()
 
     async def close(self) -> None:
-        """Connections only; tasks are the scope's."""
-        await self._connections.close()
+        """Connections only; tasks are the scope's. What the broker wants to know last is told before."""
+        try:
+            await self.telemetry.terminate()
+        finally:
+            await self._connections.close()
 
     def _ensure_metadata_task(self) -> None:
         if self._metadata_task is None or self._metadata_task.done():
             self._scope.check()
             self._metadata_task = self._scope.start(self._keep_metadata(), "metadata")
+            self.telemetry.start()
 
     async def _keep_metadata(self) -> None:
         while True:
@@ -380,7 +388,9 @@ class Cluster:
         return RequestTimedOut(f"{otherwise} (waited until the time limit)")
 
 
-def _dialer(config: ClientConfig, client_id: str, clock: Clock, random: Random) -> Dialer:
+def _dialer(
+    config: ClientConfig, client_id: str, traffic: Traffic, clock: Clock, random: Random
+) -> Dialer:
     """Raises ConfigError when certificates cannot be read or credentials are missing."""
     tls = authenticator = None
     if config.security_protocol.endswith("SSL"):
@@ -400,6 +410,7 @@ def _dialer(config: ClientConfig, client_id: str, clock: Clock, random: Random) 
         software_version=__version__,
         security_protocol=config.security_protocol,
         idle_ms_max=config.connections_max_idle_ms,
+        traffic=traffic,
     )
     sockets = SocketOptions(config.send_buffer_bytes, config.receive_buffer_bytes)
     return Dialer(options, sockets, tls, authenticator)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 
 from millstream.clients.core.addresses import Address
@@ -21,6 +21,7 @@ from millstream.clients.core.api_versions import (
 )
 from millstream.clients.core.connection_state import ConnectionState
 from millstream.clients.core.foreign_protocols import early_end, unexpected_size
+from millstream.clients.core.traffic import Traffic
 from millstream.errors import (
     IllegalSaslState,
     KafkaError,
@@ -49,6 +50,8 @@ class ConnectionOptions:
     security_protocol: str = "PLAINTEXT"
     idle_ms_max: int = -1
     """-1: never closed for being idle."""
+    traffic: Traffic = field(default_factory=Traffic)
+    """Where connections and answers are counted."""
 
 
 class Authenticator(Protocol):
@@ -199,6 +202,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._options.traffic.connections_made += 1
         sock = self._transport.get_extra_info("socket")
         if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -289,10 +293,13 @@ class Connection(asyncio.BufferedProtocol):
     ) -> Message:
         timeout_s = (timeout_ms or self._options.request_timeout_ms) / 1000
         timer = self._loop.call_later(timeout_s, self._time_out, key, timeout_s)
+        asked = self._loop.time()
         try:
-            return await waiter
+            answer = await waiter
         finally:
             timer.cancel()
+        self._options.traffic.answered(self.address, key, (self._loop.time() - asked) * 1000)
+        return answer
 
     def _time_out(self, key: ApiKey, timeout_s: float) -> None:
         self._close(

@@ -366,6 +366,11 @@ class Consumer(Generic[Key, Value]):
         found = await self._lookup(arguments.search_times(timestamps_ms), timeout_ms)
         return {tp: result if result.offset >= 0 else None for tp, result in found.items()}
 
+    async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
+        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        self._check()
+        return await self._cluster.telemetry.client_instance_id(timeout_ms)
+
     async def partitions_for(self, topic: str, timeout_ms: int | None = None) -> list[int]:
         self._check()
         with self._guard.call():

@@ -170,6 +170,11 @@ class Producer(Generic[Key, Value]):
         """
         return await self.placing.place_arrow(topic, records, partition)
 
+    async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
+        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        self._scope.check()
+        return await self._cluster.telemetry.client_instance_id(timeout_ms)
+
     async def partitions_for(self, topic: str) -> list[int]:
         """Raises UnknownTopicOrPartition within max_block_ms."""
         return list((await self._cluster.topic(topic, self.placing.block_deadline_ms())).partitions)

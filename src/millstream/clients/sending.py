@@ -145,6 +145,9 @@ class Sending:
             for intent in intents:
                 connection = self.cluster.open_connection(intent.node_id)
                 assert connection is not None, "nodes are drained that have a connection"
+                for batch in intent.batches.values():
+                    if batch.attempts <= 1:
+                        self.cluster.traffic.record_queue.add(now_ms - batch.created_ms)
                 self.scope.start(self._send(intent, connection), f"produce to {intent.node_id}")
             self.after_drain()
             if self._sender.metadata_wanted:

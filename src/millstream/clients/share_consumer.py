@@ -260,6 +260,11 @@ class ShareConsumer(Generic[Key, Value]):
         self._check()
         return self._reading.in_hand.lock_timeout_ms
 
+    async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
+        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        self._check()
+        return await self._cluster.telemetry.client_instance_id(timeout_ms)
+
     async def close(self, *, timeout_ms: int = _CLOSE_MS) -> None:
         """Send acknowledgements, release everything else, leave the group, disconnect. Idempotent.
 

@@ -77,6 +77,11 @@ class Admin:
         finally:
             await self._cluster.close()
 
+    async def client_instance_id(self, *, timeout_ms: int = 60_000) -> str:
+        """The id that the cluster knows this client by (KIP-714). Raises IllegalState without enable_metrics_push."""
+        self._scope.check()
+        return await self._cluster.telemetry.client_instance_id(timeout_ms)
+
     create_topics = topics.create_topics
     delete_topics = topics.delete_topics
     create_partitions = topics.create_partitions

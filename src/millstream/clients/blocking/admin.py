@@ -15,6 +15,7 @@ class Admin(Twin[client.Admin]):
     def __init__(self, **settings: Unpack[AdminSettings]) -> None:
         super().__init__(lambda: client.Admin(**settings))
 
+    client_instance_id = waits(client.Admin.client_instance_id)
     create_topics = waits(client.Admin.create_topics)
     delete_topics = waits(client.Admin.delete_topics)
     create_partitions = waits(client.Admin.create_partitions)

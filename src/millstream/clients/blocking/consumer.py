@@ -122,6 +122,7 @@ class Consumer(Twin[consumer.Consumer[Key, Value]], Generic[Key, Value]):
         self._loop.call(lambda: self._client.commit_async(offsets, told))
 
     unsubscribe = waits(consumer.Consumer.unsubscribe)
+    client_instance_id = waits(consumer.Consumer.client_instance_id)
     assignment = calls(consumer.Consumer.assignment)
     subscription = calls(consumer.Consumer.subscription)
     poll_arrow = waits(consumer.Consumer.poll_arrow)

@@ -185,6 +185,7 @@ class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
 
     partitions_for = waits(producer.Producer.partitions_for)
     flush = waits(producer.Producer.flush)
+    client_instance_id = waits(producer.Producer.client_instance_id)
     init_transactions = waits(producer.Producer.init_transactions)
     begin_transaction = waits(producer.Producer.begin_transaction)
     send_offsets_to_transaction = waits(producer.Producer.send_offsets_to_transaction)

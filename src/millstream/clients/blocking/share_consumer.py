@@ -55,6 +55,7 @@ class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key,
 
     subscribe = calls(share_consumer.ShareConsumer.subscribe)
     unsubscribe = waits(share_consumer.ShareConsumer.unsubscribe)
+    client_instance_id = waits(share_consumer.ShareConsumer.client_instance_id)
     subscription = calls(share_consumer.ShareConsumer.subscription)
     acknowledge = calls(share_consumer.ShareConsumer.acknowledge)
     acknowledge_offset = calls(share_consumer.ShareConsumer.acknowledge_offset)

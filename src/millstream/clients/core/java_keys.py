@@ -23,7 +23,6 @@ JAVA_ONLY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "bootstrap.controllers": "only brokers are spoken to; write bootstrap_servers",
         "config.providers": "values come from where you call; read them there",
-        "enable.metrics.push": "metrics are not pushed to brokers (KIP-714 is not built)",
         "interceptor.classes": f"{_ARGUMENT} (interceptors)",
         "internal.throw.on.fetch.stable.offset.unsupported": "internal to Java's clients",
         "key.deserializer": f"{_ARGUMENT} (key_deserializer)",

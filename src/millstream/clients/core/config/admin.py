@@ -14,6 +14,10 @@ class AdminConfig(ClientConfig):
         60_000, integer(0), "Time limit of calls that have none of their own, retries included."
     )
 
+    @property
+    def metrics_prefix(self) -> str:
+        return "admin.client"
+
     def default_client_id(self, number: int) -> str:
         return f"adminclient-{number}"
 

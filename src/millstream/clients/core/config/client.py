@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from millstream.clients.core.addresses import Address, parse_bootstrap_servers
 from millstream.clients.core.config.security import SecurityConfig, SecuritySettings
-from millstream.clients.core.settings import integer, one_of, setting, text_or_empty
+from millstream.clients.core.settings import boolean, integer, one_of, setting, text_or_empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,14 @@ class ClientConfig(SecurityConfig):
     receive_message_bytes_max: int = setting(
         256 * 1024 * 1024, integer(1024), "Largest response accepted; guards memory."
     )
+    enable_metrics_push: bool = setting(
+        False, boolean, "Push metrics of this client to the brokers that ask for them (KIP-714)."
+    )
+
+    @property
+    def metrics_prefix(self) -> str:
+        """What the names of pushed metrics begin with, after the domain."""
+        return "client"
 
     @property
     def topic_idle_ms_max(self) -> int | None:
@@ -95,3 +103,4 @@ class ClientSettings(SecuritySettings, total=False):
     metadata_recovery_strategy: str
     metadata_recovery_rebootstrap_trigger_ms: int
     receive_message_bytes_max: int
+    enable_metrics_push: bool

@@ -126,6 +126,10 @@ class ConsumerConfig(ClientConfig):
     def topic_idle_ms_max(self) -> int | None:
         return None
 
+    @property
+    def metrics_prefix(self) -> str:
+        return "consumer"
+
     def default_client_id(self, number: int) -> str:
         parts = ["consumer", self.group_id, self.group_instance_id or str(number)]
         return "-".join(part for part in parts if part)

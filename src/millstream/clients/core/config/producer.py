@@ -92,6 +92,10 @@ class ProducerConfig(ClientConfig):
     def topic_idle_ms_max(self) -> int | None:
         return self.metadata_max_idle_ms
 
+    @property
+    def metrics_prefix(self) -> str:
+        return "producer"
+
     def default_client_id(self, number: int) -> str:
         return f"producer-{self.transactional_id or number}"
 

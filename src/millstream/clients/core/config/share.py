@@ -51,6 +51,10 @@ class ShareConsumerConfig(ClientConfig):
     def topic_idle_ms_max(self) -> int | None:
         return None
 
+    @property
+    def metrics_prefix(self) -> str:
+        return "consumer"
+
     def default_client_id(self, number: int) -> str:
         return f"consumer-{self.group_id}-{number}"
 
