@@ -137,8 +137,9 @@ class Fetcher:
         states = self._subscription.partitions.values()
         total_bytes = sum(state.buffered_bytes for state in states)
         for state in sorted(states, key=lambda state: state.last_turn):
-            self._notice_new_topic(state, cluster)
-            if self._is_fetchable(state, cluster, total_bytes):
+            if not self._is_of_another_topic(state, cluster) and self._is_fetchable(
+                state, cluster, total_bytes
+            ):
                 node_id = self._source(state, cluster, now_ms)
                 if node_id not in self._busy:
                     position = self._fetch_position(state, cluster)
@@ -212,17 +213,18 @@ class Fetcher:
 
     # ---- asking
 
-    def _notice_new_topic(self, state: PartitionState, cluster: ClusterMetadata) -> None:
+    def _is_of_another_topic(self, state: PartitionState, cluster: ClusterMetadata) -> bool:
         """Positions in a topic that was deleted mean nothing in the one that has its name now."""
         topic = cluster.topics.get(state.topic_partition.topic)
         if topic is None or topic.topic_id in (ZERO_UUID, state.topic_id):
-            return
+            return False
         if state.topic_id != ZERO_UUID and state.position is not None:
             if state.has_fetched:
-                return  # what was fetched before is returned first
+                return True  # what was fetched before is returned first
             _LOG.warning("topic %s was deleted and created again", topic.name)
             self._reset(state, f"{topic.name} was deleted and created again")
         state.topic_id = topic.topic_id
+        return False
 
     def _is_fetchable(
         self, state: PartitionState, cluster: ClusterMetadata, total_bytes: int
@@ -323,6 +325,7 @@ class Fetcher:
             state.error = CorruptBatch(
                 state.topic_partition, fetch_offset, fetch_offset + 1, str(error)
             )
+            state.error.__cause__ = error
             return
         state.chunks.append(chunk)
         state.buffered_bytes += len(chunk.records)
@@ -335,7 +338,7 @@ class Fetcher:
                 state.read_replica = None  # it lags, or lost its log's start: the leader knows
             elif (
                 not state.has_fetched
-            ):  # else what was fetched is returned first, and it is said again
+            ):  # what was fetched is returned before; then it is said again
                 self._reset(state, f"offset {state.fetch_offset} is not in the log")
         elif code in _CURED_BY_METADATA:
             if code in _NOT_THE_REPLICA:
