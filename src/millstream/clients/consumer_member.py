@@ -225,7 +225,9 @@ class ConsumerMember:
             self._cluster.forget_coordinator(self._group_id)
             await self._wait_a_moment()
             return
-        self._error = membership.handle_heartbeat(request, response) or self._error
+        error = membership.handle_heartbeat(request, response)
+        if error is not None:
+            self._error = _explained(error)
         if self._has_work():
             self._fetching.announce()
         if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):

@@ -7,36 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.clients import (
-    Admin,
-    Consumer,
-    NewTopic,
-    Producer,
-    RebalanceListener,
-    TopicPartition,
-)
+from millstream.clients import Consumer, Producer
+from tests.integration.clients.group_steps import Diary, topic_with_partitions, until_shared
 
 NewName = Callable[[], str]
 
 
-async def topic_with_partitions(bootstrap: str, name: str, partitions: int) -> str:
-    async with Admin(bootstrap_servers=bootstrap) as admin:
-        (await admin.create_topics([NewTopic(name, partitions)])).raise_errors()
-    return name
-
-
-async def until_shared(consumers: list[Consumer], partitions: int) -> None:
-    """Poll all until each has its part."""
-    async with asyncio.timeout(30):
-        while True:
-            for consumer in consumers:
-                await consumer.poll(timeout_ms=50)
-            parts = [consumer.assignment() for consumer in consumers]
-            if all(parts) and sum(map(len, parts)) == partitions:
-                return
-
-
-@pytest.mark.parametrize("assignor", ["range", "roundrobin", "cooperative-sticky"])
+@pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "cooperative-sticky"])
 async def test_two_members_share_and_the_last_one_gets_everything(
     bootstrap: str, new_topic: NewName, assignor: str
 ) -> None:
@@ -96,20 +73,6 @@ async def test_a_group_resumes_where_it_committed_and_loses_nothing_in_a_rebalan
             while len(seen) < 120:
                 seen += [record.value for record in await third.poll()]
     assert sorted(int(value or b"-1") for value in seen) == list(range(120))
-
-
-class Diary(RebalanceListener):
-    def __init__(self) -> None:
-        self.entries: list[tuple[str, set[int]]] = []
-
-    async def on_partitions_revoked(self, partitions: set[TopicPartition]) -> None:
-        self.entries.append(("revoked", {p.partition for p in partitions}))
-
-    async def on_partitions_lost(self, partitions: set[TopicPartition]) -> None:
-        self.entries.append(("lost", {p.partition for p in partitions}))
-
-    async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
-        self.entries.append(("assigned", {p.partition for p in partitions}))
 
 
 @pytest.mark.parametrize(
