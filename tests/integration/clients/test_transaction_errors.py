@@ -1,0 +1,231 @@
+"""What a transactional producer makes of lost answers, late requests and refusals, in both flows of transactions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from millstream.clients import (
+    Consumer,
+    ConsumerGroupMetadata,
+    OffsetAndMetadata,
+    Producer,
+    TopicPartition,
+    TransactionFailed,
+)
+from millstream.clients.core.api_versions import ApiVersionTable
+from millstream.clients.core.misuse import IllegalState
+from millstream.errors import (
+    IllegalGeneration,
+    InvalidTransactionTimeout,
+    ProducerFenced,
+    RequestTimedOut,
+    TransactionAbortable,
+)
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.api_versions import ApiVersionsResponse
+from millstream.testing.fault_plan import AnswerWith, CloseAfter, Delay, Rule, SendLate
+from millstream.testing.fault_proxy import FaultProxy
+
+NewName = Callable[[], str]
+QUICK = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, "reconnect_backoff_ms": 1}
+
+
+@pytest.fixture(autouse=True, params=["implicit", "explicit"])
+def flow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "explicit":
+        real = ApiVersionTable.from_response
+
+        def without_features(response: ApiVersionsResponse) -> ApiVersionTable:
+            table = real(response)
+            table.features.clear()
+            return table
+
+        monkeypatch.setattr(ApiVersionTable, "from_response", without_features)
+    return str(request.param)
+
+
+async def committed_values(bootstrap: str, topic: str) -> list[bytes | None]:
+    partition = TopicPartition(topic, 0)
+    settings = {"auto_offset_reset": "earliest", "isolation_level": "read_committed"}
+    async with Consumer(bootstrap_servers=bootstrap, **settings) as consumer:
+        consumer.assign([partition])
+        end = (await consumer.end_offsets([partition]))[partition]
+        values: list[bytes | None] = []
+        async with asyncio.timeout(20):
+            while await consumer.position(partition) < end:
+                values += [record.value for record in await consumer.poll(timeout_ms=100)]
+    return values
+
+
+async def test_a_lost_answer_to_a_commit_is_asked_for_again(
+    bootstrap: str, new_topic: NewName, flow: str
+) -> None:
+    """Where epochs stay the request may have been carried out late, so the next transaction has a new epoch."""
+    topic = new_topic()
+    with FaultProxy(bootstrap, [Rule(CloseAfter(), [ApiKey.END_TXN], times=1)]) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=topic, **QUICK
+        ) as producer:
+            for value in (b"first", b"second"):
+                async with producer.transaction():
+                    await producer.send(topic, value)
+        asked = [request.key for request in proxy.requests]
+    assert await committed_values(bootstrap, topic) == [b"first", b"second"]
+    assert asked.count(ApiKey.END_TXN) == 3
+    assert asked.count(ApiKey.INIT_PRODUCER_ID) == (1 if flow == "implicit" else 2)
+    assert (ApiKey.ADD_PARTITIONS_TO_TXN in asked) == (flow == "explicit")
+
+
+async def test_the_end_of_a_transaction_that_comes_late_does_not_end_the_next(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    rule = Rule(SendLate(20), [ApiKey.END_TXN], times=1)
+    with FaultProxy(bootstrap, [rule]) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=topic, linger_ms=0, **QUICK
+        ) as producer:
+            async with producer.transaction():
+                await producer.send(topic, b"committed")
+            await producer.begin_transaction()
+            for _ in range(50):  # while the late commit arrives
+                await (await producer.send(topic, b"aborted"))
+            await producer.abort_transaction()
+            async with producer.transaction():
+                await producer.send(topic, b"committed too")
+    assert await committed_values(bootstrap, topic) == [b"committed", b"committed too"]
+
+
+async def test_a_commit_without_an_outcome_is_called_again_until_there_is_one(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    with FaultProxy(bootstrap, [Rule(Delay(response_ms=900), [ApiKey.END_TXN], times=1)]) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers,
+            transactional_id=topic,
+            max_block_ms=700,
+            **QUICK,
+        ) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            await (await producer.send(topic, b"x"))
+            with pytest.raises(RequestTimedOut):
+                await producer.commit_transaction()
+            with pytest.raises(IllegalState, match="being committed; end it before you begin"):
+                await producer.begin_transaction()
+            with pytest.raises(IllegalState, match="the outcome of the commit is unknown"):
+                await producer.abort_transaction()
+            await producer.commit_transaction()
+            async with producer.transaction():
+                await producer.send(topic, b"y")
+    assert await committed_values(bootstrap, topic) == [b"x", b"y"]
+
+
+async def test_a_coordinator_that_asks_for_an_abort_gets_one(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    rule = Rule(AnswerWith(TransactionAbortable.code), [ApiKey.END_TXN], times=1)
+    with FaultProxy(bootstrap, [rule]) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=topic, **QUICK
+        ) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            await producer.send(topic, b"x")
+            with pytest.raises(TransactionAbortable):
+                await producer.commit_transaction()
+            with pytest.raises(TransactionFailed, match="call abort_transaction"):
+                await producer.send(topic, b"y")
+            await producer.abort_transaction()
+            async with producer.transaction():
+                await producer.send(topic, b"z")
+    assert await committed_values(bootstrap, topic) == [b"z"]
+
+
+async def test_offsets_that_the_group_refuses_fail_the_transaction(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    offsets = {TopicPartition(topic, 0): OffsetAndMetadata(1)}
+    async with Producer(bootstrap_servers=bootstrap, transactional_id=topic, **QUICK) as producer:
+        await producer.partitions_for(topic)
+        await producer.init_transactions()
+        await producer.begin_transaction()
+        zombie = ConsumerGroupMetadata(f"g-{topic}", generation_id=7, member_id="gone")
+        with pytest.raises(Exception, match=r".") as refused:
+            await producer.send_offsets_to_transaction(offsets, zombie)
+        assert refused.type.__name__ in {"UnknownMemberId", IllegalGeneration.__name__}
+        with pytest.raises(TransactionFailed):
+            await producer.commit_transaction()
+        await producer.abort_transaction()
+        async with producer.transaction():
+            await producer.send_offsets_to_transaction(offsets, ConsumerGroupMetadata(f"g-{topic}"))
+
+
+async def test_an_earlier_transaction_that_is_still_ending_is_waited_for(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    concurrent = AnswerWith(51)
+    rules = [
+        Rule(concurrent, [ApiKey.INIT_PRODUCER_ID], times=2),
+        Rule(concurrent, [ApiKey.ADD_PARTITIONS_TO_TXN], times=2),
+        Rule(concurrent, [ApiKey.END_TXN], times=2),
+    ]
+    with FaultProxy(bootstrap, rules) as proxy:
+        async with (
+            Producer(
+                bootstrap_servers=proxy.bootstrap_servers, transactional_id=topic, **QUICK
+            ) as producer,
+            producer.transaction(),
+        ):
+            await producer.send(topic, b"x")
+    assert await committed_values(bootstrap, topic) == [b"x"]
+
+
+async def test_a_fenced_producer_is_told_at_its_commit(bootstrap: str, new_topic: NewName) -> None:
+    topic = new_topic()
+    rule = Rule(AnswerWith(ProducerFenced.code), [ApiKey.END_TXN], times=1)
+    with FaultProxy(bootstrap, [rule]) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=topic, **QUICK
+        ) as producer:
+            await producer.init_transactions()
+            await producer.begin_transaction()
+            await producer.send(topic, b"x")
+            with pytest.raises(ProducerFenced, match="has taken over"):
+                await producer.commit_transaction()
+            with pytest.raises(ProducerFenced, match="has taken over"):
+                await producer.abort_transaction()
+    async with Producer(bootstrap_servers=bootstrap, transactional_id=topic) as producer:
+        await producer.init_transactions()
+    assert await committed_values(bootstrap, topic) == []
+
+
+async def test_a_time_limit_that_the_broker_does_not_grant_is_told(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    async with Producer(
+        bootstrap_servers=bootstrap, transactional_id=new_topic(), transaction_timeout_ms=2**31 - 1
+    ) as producer:
+        with pytest.raises(Exception, match="the transactional producer failed") as failed:
+            await producer.init_transactions()
+        assert isinstance(failed.value.__cause__, InvalidTransactionTimeout)
+
+
+async def test_starting_over_is_one_round_trip(bootstrap: str, new_topic: NewName) -> None:
+    """What a task of a batch engine does before each attempt."""
+    topic = new_topic()
+    with FaultProxy(bootstrap) as proxy:
+        async with Producer(
+            bootstrap_servers=proxy.bootstrap_servers, transactional_id=topic
+        ) as producer:
+            await producer.init_transactions()
+            before = len(proxy.requests)
+            await producer.init_transactions()
+            assert [seen.key for seen in proxy.requests[before:]] == [ApiKey.INIT_PRODUCER_ID]
