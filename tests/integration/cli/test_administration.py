@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.integration.cli.conftest import Run
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def test_a_topic_from_its_creation_to_its_end(run: Run, topic: str) -> None:
+    made = run("topics", "create", topic, "--partitions", "2", "--config", "retention.ms=60000")
+    assert (made.returncode, made.stdout) == (0, f"{topic} created\n")
+    again = run("topics", "create", topic)
+    assert again.returncode == 1
+    assert "already exists" in again.stderr
+    assert run("topics", "create", topic, "--if-not-exists").stdout == f"{topic} exists already\n"
+    assert topic in run("topics", "list").stdout.split()
+    altered = run("topics", "alter", topic, "--partitions", "3", "--config", "cleanup.policy=compact",
+                  "--delete-config", "retention.ms")  # fmt: skip
+    assert (altered.returncode, altered.stdout) == (0, f"{topic} altered\n")
+    (described,) = json.loads(run("topics", "describe", topic, "--output", "json").stdout)
+    assert described["configs"] == {"cleanup.policy": "compact"}
+    assert [each["partition"] for each in described["partitions"]] == [0, 1, 2]
+    head, columns, *rows = run("topics", "describe", "--topic", topic).stdout.splitlines()
+    assert head.startswith(f"{topic}  id {described['topic_id']}  3 partitions")
+    assert columns.split() == ["PARTITION", "LEADER", "REPLICAS", "ISR", "OFFLINE"]
+    assert len(rows) == 3
+    assert run("topics", "delete", topic).stdout == f"{topic} deleted\n"
+    assert run("topics", "delete", topic).returncode == 3
+    assert run("topics", "delete", topic, "--if-exists").stdout == f"{topic} was not there\n"
+
+
+def test_one_topic_that_fails_does_not_hide_the_others(run: Run, topic: str) -> None:
+    run("topics", "create", topic)
+    done = run("topics", "describe", topic, "no-such-topic", "--output", "jsonl")
+    assert json.loads(done.stdout)["topic"] == topic
+    assert done.returncode == 3
+    assert json.loads(done.stderr)["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_a_dry_run_changes_nothing(run: Run, topic: str) -> None:
+    done = run("topics", "create", topic, "--dry-run")
+    assert (done.returncode, done.stdout) == (0, f"{topic} could be created\n")
+    assert run("topics", "describe", topic).returncode == 3
+
+
+def test_a_groups_lag_is_seen_and_moved(run: Run, topic: str) -> None:
+    run("produce", topic, given="1\n2\n3\n4\n")
+    group = f"group-{topic}"
+    run("consume", topic, "-G", group, "--from-beginning", "-c", "3")
+    assert group in run("groups", "list").stdout
+
+    def lag() -> int:
+        described = run("groups", "describe", group, "--output", "jsonl")
+        assert described.returncode == 0, described.stderr
+        found = json.loads(described.stdout)["lag"]
+        assert isinstance(found, int)
+        return found
+
+    assert lag() == 1
+    shown = run("groups", "reset-offsets", group, "--to-earliest", "--all-topics")
+    assert shown.stdout.splitlines()[1].split() == [group, topic, "0", "0"]
+    assert shown.stderr == "nothing was changed; --execute does it\n"
+    assert lag() == 1
+    for how, expected in (
+        (("--to-offset", "1"), 3),
+        (("--shift-by", "-1"), 4),
+        (("--to-latest",), 0),
+        (("--by-duration", "PT1H"), 4),
+        (("--to-datetime", "2000-01-01T00:00:00"), 4),
+        (("--to-offset", "99"), 0),
+    ):
+        done = run("groups", "reset-offsets", "--group", group, "--topic", topic, "--execute", *how)
+        assert done.returncode == 0, done.stderr
+        assert lag() == expected
+    assert run("groups", "describe", group, "--state", "--output", "jsonl").stdout.count("Empty") == 1  # fmt: skip
+    assert run("groups", "delete-offsets", group, "--topic", topic).returncode == 0
+    assert run("groups", "delete", group).returncode == 0
+    assert run("groups", "delete", group).returncode == 3
+
+
+def test_what_is_wrong_with_a_reset_is_told_before_anything_is_asked(run: Run) -> None:
+    done = run("groups", "reset-offsets", "g", "--to-earliest", "--to-latest", "--all-topics")
+    assert done.returncode == 2
+    assert "say once where to" in done.stderr
+
+
+def test_performance_is_measured(run: Run, topic: str) -> None:
+    run("topics", "create", topic, "--partitions", "2")
+    sent = run("perf", "produce", topic, "--num-records", "2000", "--record-size", "50", "--throughput", "-1")  # fmt: skip
+    assert sent.returncode == 0, sent.stderr
+    assert sent.stdout.startswith("2000 records sent, ")
+    assert sent.stdout.endswith(" ms 99.9th.\n")
+    head, line = run("perf", "consume", "--topic", topic).stdout.splitlines()
+    assert head.startswith("start.time, end.time, data.consumed.in.MB")
+    assert line.split(", ")[4] == "2000"
+    arrow = run("perf", "consume", topic, "--arrow", "--output", "json")
+    assert json.loads(arrow.stdout)["records"] == 2000
+    group = run("perf", "consume", topic, "-G", f"group-{topic}", "-c", "2000", "--output", "json")
+    assert json.loads(group.stdout)["records"] == 2000
+    latency = run("perf", "latency", f"{topic}-latency", "-n", "20", "--output", "json")
+    assert json.loads(latency.stdout)["records"] == 20

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import MILLSTREAM, Run
+from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@pytest.fixture
+def registry() -> Iterator[FakeSchemaRegistry]:
+    with FakeSchemaRegistry() as running:
+        yield running
+
+
+def test_lines_with_keys_headers_and_nulls_come_back_as_they_went(run: Run, topic: str) -> None:
+    written = run("produce", topic, "-K", ":", "-H", "a=1", "-z", "lz4", "--null", "NULL",
+                  given="k1:one\nk2:NULL\nplain\n")  # fmt: skip
+    assert (written.returncode, written.stdout) == (0, "")
+    assert written.stderr == f"3 records written to {topic}\n"
+    read = run("consume", topic, "-o", "beginning", "-e", "-Z", "-", "-f", "%p %o %k=%s %S [%h]\n")
+    assert read.stdout == "0 0 k1=one 3 [a=1]\n0 1 k2=- -1 [a=1]\n0 2 -=plain 5 [a=1]\n"
+    assert (read.returncode, read.stderr) == (0, "3 records read\n")
+
+
+def test_starts_and_ends(run: Run, topic: str) -> None:
+    lines = "".join(f'{{"value": "{n}", "timestamp": {1_000 + n}}}\n' for n in range(10))
+    assert run("produce", topic, "--input", "jsonl", given=lines).returncode == 0
+
+    def values(*arguments: str) -> list[str]:
+        done = run("consume", topic, "-q", *arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    assert values("-o", "7", "-e") == ["7", "8", "9"]
+    assert values("-o", "-2", "-e") == ["8", "9"]
+    assert values("--from-beginning", "--max-messages", "2") == ["0", "1"]
+    assert values("-o", "s@1003", "-o", "e@1006") == ["3", "4", "5"]
+    assert values("-o", "end", "-e") == []
+    assert values("-o", "end", "--timeout-ms", "1") == []
+
+
+def test_a_topic_is_copied_with_everything_through_a_pipe(run: Run, topic: str) -> None:
+    """Bytes that are no UTF-8, nulls, headers and timestamps included."""
+    line = {"key": {"base64": "/wA="}, "value": None, "headers": [["h", "é"]], "timestamp": 77}
+    run("produce", topic, "--input", "jsonl", given=json.dumps(line) + "\n")
+    first = run("consume", topic, "--from-beginning", "-e", "--output", "jsonl").stdout
+    run("produce", f"{topic}-copy", "--input", "jsonl", given=first)
+    second = run("consume", f"{topic}-copy", "--from-beginning", "-e", "-J").stdout
+    assert json.loads(second) == json.loads(first) | {"topic": f"{topic}-copy"}
+    assert json.loads(first) == line | {"topic": topic, "partition": 0, "offset": 0}
+
+
+def test_outputs_for_people_and_for_programs(run: Run, topic: str) -> None:
+    run("produce", topic, "-k", "key", given='{"a":1}\n')
+    arguments = ("consume", topic, "--from-beginning", "-e", "-q")
+    (record,) = json.loads(run(*arguments, "--output", "json", "--value-format", "json").stdout)
+    assert (record["key"], record["value"]) == ("key", {"a": 1})
+    assert run(*arguments, "--output", "table").stdout.splitlines()[1].split()[-2:] == ["key", '{"a":1}']  # fmt: skip
+    kafkas = run(*arguments, "--property", "print.key=true", "--property", "print.offset=true")
+    assert kafkas.stdout == 'Offset:0\tkey\t{"a":1}\n'
+
+
+def test_a_group_goes_on_where_it_stopped(run: Run, topic: str) -> None:
+    run("produce", topic, given="1\n2\n3\n")
+    group = f"group-{topic}"
+    arguments = ("consume", topic, "-G", group, "--from-beginning", "-q")
+    assert run(*arguments, "-c", "2").stdout == "1\n2\n"
+    assert run(*arguments, "-e").stdout == "3\n"
+
+
+def test_patterns_name_topics(run: Run, topic: str) -> None:
+    for part in ("x", "y"):
+        run("produce", f"{topic}-{part}", given=f"{part}\n")
+    read = run("consume", f"^{topic}-.*", "-o", "beginning", "-e", "-q")
+    assert sorted(read.stdout.split()) == ["x", "y"]
+
+
+def test_transactions_are_committed_every_so_many_records(run: Run, topic: str) -> None:
+    """A marker takes an offset behind each."""
+    done = run("produce", topic, "--transactional-id", topic, "--every", "2", given="1\n2\n3\n")
+    assert done.returncode == 0, done.stderr
+    read = run("consume", topic, "--from-beginning", "-e", "--isolation-level", "read_committed",
+               "-f", "%o=%s ")  # fmt: skip
+    assert read.stdout == "0=1 1=2 3=3 "
+
+
+def test_a_transaction_with_a_bad_line_is_aborted(run: Run, topic: str) -> None:
+    done = run("produce", topic, "--transactional-id", topic, "--value-format", "long", given="1\nx\n")  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: 'x' is no long")
+    read = run("consume", topic, "--from-beginning", "-e", "--isolation-level", "read_committed")
+    assert (read.stdout, read.stderr) == ("", "0 records read\n")
+
+
+def test_formats_with_a_schema_registry(
+    run: Run, topic: str, registry: FakeSchemaRegistry, tmp_path: Path
+) -> None:
+    schema = tmp_path / "delay.avsc"
+    schema.write_text('{"type":"record","name":"D","fields":[{"name":"minutes","type":"int"}]}')
+    written = run("produce", topic, "--value-format", "avro", "--value-schema", f"@{schema}",
+                  "--schema-registry", registry.url, given='{"minutes":7}\n')  # fmt: skip
+    assert written.returncode == 0, written.stderr
+    assert list(registry.contents.subjects) == [f"{topic}-value"]
+    read = run("consume", topic, "--from-beginning", "-e", "-q", "--value-format", "avro",
+               "--schema-registry", registry.url)  # fmt: skip
+    assert read.stdout == '{"minutes":7}\n'
+
+
+def test_what_cannot_be_read_ends_it_with_the_place_or_is_passed_over(run: Run, topic: str) -> None:
+    run("produce", topic, given="1\n12345678\n")
+    arguments = ("consume", topic, "--from-beginning", "-e", "--value-format", "long")
+    failed = run(*arguments)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith(f"error: {topic}-0 offset 0: the long serde cannot read these 1 bytes")  # fmt: skip
+    assert len(failed.stderr.splitlines()) == 1
+    passed = run(*arguments, "--skip-message-on-error")
+    assert passed.stdout == f"{int.from_bytes(b'12345678')}\n"
+    assert passed.stderr == "1 records read, 1 skipped\n"
+
+
+def test_an_interruption_ends_a_consumer_cleanly_and_commits_what_was_printed(
+    run: Run, topic: str, environment: dict[str, str]
+) -> None:
+    run("produce", topic, given="1\n2\n")
+    group = f"group-{topic}"
+    arguments = ["consume", topic, "-G", group, "--from-beginning"]
+    with subprocess.Popen(
+        [*MILLSTREAM, *arguments], env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as consumer:  # fmt: skip
+        assert consumer.stdout is not None
+        assert [consumer.stdout.readline() for _ in range(2)] == ["1\n", "2\n"]
+        consumer.send_signal(signal.SIGINT)
+        out, told = consumer.communicate(timeout=30)
+    assert (consumer.returncode, out, told) == (130, "", "2 records read\n")
+    described = run("groups", "describe", group, "--output", "jsonl")
+    assert json.loads(described.stdout)["lag"] == 0
+
+
+def test_an_interrupted_producer_delivers_what_it_read(
+    run: Run, topic: str, environment: dict[str, str]
+) -> None:
+    run("topics", "create", topic)
+    with subprocess.Popen(
+        [*MILLSTREAM, "consume", topic, "-o", "beginning", "-c", "1", "-q"],
+        env=environment, text=True, stdout=subprocess.PIPE,
+    ) as consumer, subprocess.Popen(
+        [*MILLSTREAM, "produce", topic, "-X", "linger.ms=0"], env=environment, text=True,
+        stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as producer:  # fmt: skip
+        assert producer.stdin is not None
+        producer.stdin.write("only\n")
+        producer.stdin.flush()
+        assert consumer.communicate(timeout=30)[0] == "only\n"
+        producer.send_signal(signal.SIGINT)
+        producer.wait(30)
+        assert producer.stderr is not None
+        assert producer.stderr.read() == f"1 records written to {topic}\n"
+    assert producer.returncode == 130
+
+
+def test_a_reader_that_goes_away_is_no_failure(
+    run: Run, topic: str, environment: dict[str, str]
+) -> None:
+    run("produce", topic, given="line\n" * 50_000)
+    with subprocess.Popen(
+        [*MILLSTREAM, "consume", topic, "-o", "beginning", "-e"], env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as consumer:  # fmt: skip
+        assert consumer.stdout is not None
+        assert consumer.stdout.readline() == b"line\n"
+        consumer.stdout.close()
+        assert consumer.stderr is not None
+        told = consumer.stderr.read()
+        assert consumer.wait(30) == 0
+    assert told == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("consume", "no-such-topic", "-e"), 3, "error: no-such-topic: The server does not host"),
+        (("consume", "a", "-e", "-b", "127.0.0.1:1", "-X", "default.api.timeout.ms=300"), 5, "error: no broker could be reached: cannot connect to 127.0.0.1:1: refused"),
+        (("consume", "a", "-X", "fetch.min.byte=1", "-G", "g"), 2, "error: ConsumerConfig has no setting fetch.min.byte; did you mean fetch_min_bytes?"),
+        (("produce", "a", "-X", "acks=7"), 2, 'error: acks must be "all", 1 or 0'),
+        (("groups", "describe", "no-such-group"), 3, "error: no-such-group: "),
+    ],
+)  # fmt: skip
+def test_failures_are_one_line_and_a_code(run: Run, arguments: tuple[str, ...], code: int, told: str) -> None:  # fmt: skip
+    done = run(*arguments)
+    assert done.returncode == code, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(told), line
+
+
+def test_a_clients_properties_may_come_from_a_file(
+    run: Run, topic: str, bootstrap: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(f"bootstrap.servers={bootstrap}\nlinger.ms=0\nfetch.max.wait.ms=100\n")
+    assert os.environ.get("MILLSTREAM_BOOTSTRAP_SERVERS") is None
+    assert run("produce", topic, "-F", str(file), given="x\n").returncode == 0
+    assert run("consume", topic, "-F", str(file), "-o", "beginning", "-e", "-q").stdout == "x\n"
