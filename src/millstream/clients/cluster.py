@@ -45,7 +45,7 @@ from millstream.protocol.generated.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from millstream.protocol.generated.metadata import MetadataResponse
+from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from millstream.runtime import Clock, Random
 
 __all__ = ["Cluster", "CoordinatorType", "Lane"]
@@ -68,6 +68,10 @@ class CoordinatorType(Enum):
     SHARE = 2
 
 
+MetadataSource = Callable[[Connection, MetadataRequest], Awaitable[tuple[MetadataResponse, int]]]
+"""Asks for a picture of the cluster: the answer, and the version it came in."""
+
+
 class Cluster:
     def __init__(
         self,
@@ -78,6 +82,7 @@ class Cluster:
         *,
         allow_auto_create_topics: bool = True,
         metadata_observer: Callable[[], None] = lambda: None,
+        ask_metadata: MetadataSource | None = None,
     ) -> None:
         """`metadata_observer` is called after each refresh, successful or not."""
         self.config = config
@@ -118,6 +123,7 @@ class Cluster:
         self._metadata_changed = asyncio.Event()
         self._metadata_task: asyncio.Task[None] | None = None
         self._metadata_observer = metadata_observer
+        self._ask_metadata = ask_metadata or _ask_broker
         self._refusal: KafkaError | None = None  # why the last metadata could not be had for good
         self._refusal_count = 0
         self._metadata_error: KafkaError | None = None
@@ -349,9 +355,7 @@ class Cluster:
             await self._connections.close()
         request = self.metadata.plan_request(self.now_ms())
         try:
-            connection = await self.any_connection()
-            version = connection.versions.choose(ApiKey.METADATA)
-            response = await connection.request(ApiKey.METADATA, request, MetadataResponse)
+            response, version = await self._ask_metadata(await self.any_connection(), request)
         except KafkaError as error:
             self._metadata_failed(error)
         else:
@@ -414,6 +418,13 @@ def _dialer(
     )
     sockets = SocketOptions(config.send_buffer_bytes, config.receive_buffer_bytes)
     return Dialer(options, sockets, tls, authenticator)
+
+
+async def _ask_broker(
+    connection: Connection, request: MetadataRequest
+) -> tuple[MetadataResponse, int]:
+    version = connection.versions.choose(ApiKey.METADATA)
+    return await connection.request(ApiKey.METADATA, request, MetadataResponse), version
 
 
 def _find(key: str, kind: CoordinatorType, version: int) -> FindCoordinatorRequest:

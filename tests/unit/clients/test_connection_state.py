@@ -78,3 +78,12 @@ def test_a_request_without_response_is_not_waited_for() -> None:
     state = ConnectionState("me")
     state.send(ApiKey.HEARTBEAT, HeartbeatRequest(), 4, expects_response=False)
     assert state.in_flight_count == 0
+
+
+def test_what_the_version_agreed_on_cannot_carry_is_told_by_name() -> None:
+    state = ConnectionState("me")
+    with pytest.raises(
+        UnsupportedVersion, match=r"too old .*HEARTBEAT .* version 2 .*group_instance_id"
+    ):
+        state.send(ApiKey.HEARTBEAT, HeartbeatRequest(group_instance_id="i"), 2)
+    assert state.in_flight_count == 0

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from millstream.clients.core.api_versions import UNSUPPORTED_VERSION_CODE, ApiVersionTable
-from millstream.errors import MalformedMessage
+from millstream.errors import EncodeError, MalformedMessage, UnsupportedVersion
 from millstream.protocol.api import VERSIONS, ApiKey, Message
 from millstream.protocol.frames import Piece, decode_response, encode_request
 
@@ -41,10 +41,18 @@ class ConnectionState:
     def send(
         self, key: ApiKey, request: Message, version: int, *, expects_response: bool = True
     ) -> tuple[int, list[Piece]]:
-        """Returns the correlation id and the buffers to write."""
+        """Returns the correlation id and the buffers to write.
+
+        Raises UnsupportedVersion when the version agreed on has no room for what the request says.
+        """
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & _CORRELATION_ID_MASK
-        buffers = encode_request(key, version, correlation_id, self._client_id, request)
+        try:
+            buffers = encode_request(key, version, correlation_id, self._client_id, request)
+        except EncodeError as error:
+            raise UnsupportedVersion(
+                f"the broker is too old for this: {key.name} is spoken up to version {version} with it ({error})"
+            ) from error
         if expects_response:
             self._in_flight.append(InFlightRequest(key, version, correlation_id))
         return correlation_id, buffers

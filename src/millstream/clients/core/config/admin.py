@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from millstream.clients.core.addresses import Address, parse_bootstrap_servers
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
 from millstream.clients.core.settings import integer, setting
+from millstream.errors import ConfigError
+
+
+def _addresses_or_none(key: str, value: object) -> tuple[Address, ...]:
+    return parse_bootstrap_servers(key, value) if value else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminConfig(ClientConfig):
+    bootstrap_controllers: tuple[Address, ...] = setting(
+        (),
+        _addresses_or_none,
+        "Controllers to connect to in place of brokers, for what they answer themselves (KIP-919).",
+    )
     default_api_timeout_ms: int = setting(
         60_000, integer(0), "Time limit of calls that have none of their own, retries included."
     )
 
-    @property
-    def metrics_prefix(self) -> str:
-        return "admin.client"
-
-    def default_client_id(self, number: int) -> str:
-        return f"adminclient-{number}"
+    def __post_init__(self) -> None:
+        default = {field.name: field.default for field in fields(self)}["bootstrap_servers"]
+        if self.bootstrap_controllers and self.bootstrap_servers != default:
+            raise ConfigError("give bootstrap_servers or bootstrap_controllers, not both")
 
 
 class AdminSettings(ClientSettings, total=False):
     """Keyword arguments of Admin; see AdminConfig."""
 
+    bootstrap_controllers: str | list[str] | tuple[Address, ...]
     default_api_timeout_ms: int
