@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from millstream.clients.admin.call import Asked, Call
+from millstream.clients.admin.controllers import BROKERS, CONTROLLERS
 from millstream.clients.admin.places import AnyBroker
 from millstream.clients.admin.results import check, operations
 from millstream.clients.core.addresses import Address
@@ -52,6 +53,7 @@ async def describe_cluster(
     def build(_: Asked[None]) -> DescribeClusterRequest:
         return DescribeClusterRequest(
             include_cluster_authorized_operations=include_authorized_operations,
+            endpoint_type=CONTROLLERS if admin.driver.asks_controllers else BROKERS,
             include_fenced_brokers=include_fenced_brokers,
         )
 

@@ -5,6 +5,7 @@ The calls themselves live in one module per subject; here they are gathered as m
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, Unpack
 
@@ -31,6 +32,7 @@ from millstream.clients.admin import (
     topics,
     transactions,
 )
+from millstream.clients.admin.controllers import ask_controllers
 from millstream.clients.admin.driver import Driver
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.config import AdminConfig, AdminSettings
@@ -48,16 +50,27 @@ class Admin:
     """
 
     def __init__(self, **settings: Unpack[AdminSettings]) -> None:
-        self.config = parse_settings(AdminConfig, settings)
+        self.config = config = parse_settings(AdminConfig, settings)
         self._scope = TaskScope("admin")
+        asks_controllers = bool(config.bootstrap_controllers)
+        if asks_controllers:
+            config = replace(
+                config, bootstrap_servers=config.bootstrap_controllers, bootstrap_controllers=()
+            )
         self._cluster = Cluster(
-            self.config,
+            config,
             self._scope,
             SystemClock(),
             SystemRandom(),
             allow_auto_create_topics=False,
+            ask_metadata=ask_controllers if asks_controllers else None,
         )
-        self.driver = Driver(self._cluster, self._scope, self.config.default_api_timeout_ms)
+        self.driver = Driver(
+            self._cluster,
+            self._scope,
+            default_timeout_ms=config.default_api_timeout_ms,
+            asks_controllers=asks_controllers,
+        )
         """Carries out the calls: for the modules of this package."""
 
     async def __aenter__(self) -> Self:

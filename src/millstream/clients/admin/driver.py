@@ -21,10 +21,19 @@ from millstream.errors import KafkaError
 
 
 class Driver:
-    def __init__(self, cluster: Cluster, scope: TaskScope, default_timeout_ms: int) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        scope: TaskScope,
+        *,
+        default_timeout_ms: int,
+        asks_controllers: bool = False,
+    ) -> None:
+        """`asks_controllers`: the cluster's nodes are controllers, of which only the active one does all there is."""
         self._cluster = cluster
         self._scope = scope
         self._default_timeout_ms = default_timeout_ms
+        self.asks_controllers = asks_controllers
 
     def deadline(self, timeout_ms: int | None) -> int:
         """On the clock of `now_ms`. None takes default_api_timeout_ms."""
@@ -73,8 +82,13 @@ class Driver:
     ) -> None:
         self._scope.check()
         keys = progress.start_attempt()
+        try:
+            located = await self._locate(call, keys, progress, deadline_ms)
+        except KafkaError as error:
+            progress.fail(keys, error)
+            return
         by_node: dict[int | None, list[Key]] = {}
-        for key, where in (await self._locate(call, keys, progress, deadline_ms)).items():
+        for key, where in located.items():
             if isinstance(where, KafkaError):
                 progress.fail([key], where)
             else:
@@ -125,9 +139,9 @@ class Driver:
     ) -> Mapping[Key, int | KafkaError | None]:
         """The broker of each item; None means any."""
         match call.place:
-            case AnyBroker():
+            case AnyBroker() if not self.asks_controllers:
                 return dict.fromkeys(keys)
-            case Controller():
+            case AnyBroker() | Controller():
                 return dict.fromkeys(keys, await self._controller(progress.attempts, deadline_ms))
             case Node(node_id):
                 return {key: node_id(key) for key in keys}

@@ -55,8 +55,13 @@ class FakeCluster:
     def requests(self, key: ApiKey) -> list[tuple[int, Message]]:
         return [(each.node_id, each.request) for each in self.sent if each.key is key]
 
-    def driver(self) -> Driver:
-        return Driver(self, TaskScope("admin"), 60_000)
+    def driver(self, *, asks_controllers: bool = False) -> Driver:
+        return Driver(
+            self,
+            TaskScope("admin"),
+            default_timeout_ms=60_000,
+            asks_controllers=asks_controllers,
+        )
 
     def now_ms(self) -> int:
         return self.now

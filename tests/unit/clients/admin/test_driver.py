@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from millstream.clients.admin import Results
+from millstream.clients.admin import Admin, Results
+from millstream.clients.admin.brokers import unregister_broker
 from millstream.clients.admin.groups import delete_groups, list_groups
 from millstream.clients.admin.offsets import OffsetSpec, list_offsets
 from millstream.clients.admin.topics import NewTopic, create_topics, delete_topics
 from millstream.clients.core.values import OffsetAndTimestamp
 from millstream.errors import (
+    ConfigError,
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     EncodeError,
@@ -19,6 +21,7 @@ from millstream.errors import (
     KafkaError,
     NetworkException,
     NonEmptyGroup,
+    NotController,
     NotCoordinator,
     NotLeaderOrFollower,
     RequestTimedOut,
@@ -45,6 +48,7 @@ from millstream.protocol.generated.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from millstream.protocol.generated.unregister_broker import UnregisterBrokerResponse
 from tests.unit.clients.admin.fake_cluster import NEWEST, Answer, FakeCluster, fails
 
 
@@ -367,3 +371,23 @@ def test_the_first_error_is_raised_with_notes_on_the_others() -> None:
     with pytest.raises(TopicAlreadyExists, match="b: is there") as raised:
         results.raise_errors()
     assert raised.value.__notes__ == ["c: c: is gone"]
+
+
+async def test_controllers_answer_for_themselves_and_the_active_one_does_everything() -> None:
+    """KIP-919: what any broker would pass on goes to the active controller, which may move."""
+    cluster = FakeCluster()
+    cluster.controller_ids.extend([3])
+    moved = UnregisterBrokerResponse(error_code=NotController.code)
+    cluster.script(
+        ApiKey.UNREGISTER_BROKER, lambda *_: moved, lambda *_: UnregisterBrokerResponse()
+    )
+    admin = FakeAdmin(cluster)
+    admin.driver = cluster.driver(asks_controllers=True)
+    await unregister_broker(admin, 5)
+    asked = [node_id for node_id, _ in cluster.requests(ApiKey.UNREGISTER_BROKER)]
+    assert asked == [1, 3]
+
+
+def test_brokers_and_controllers_are_not_given_both() -> None:
+    with pytest.raises(ConfigError, match="not both"):
+        Admin(bootstrap_servers="b:1", bootstrap_controllers="c:1")
