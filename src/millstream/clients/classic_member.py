@@ -15,7 +15,8 @@ from millstream.clients.core.assignors.racks import replica_racks
 from millstream.clients.core.assignors.registry import chosen_assignors
 from millstream.clients.core.config import ConsumerConfig
 from millstream.clients.core.group_membership import Membership, MembershipPolicy, MemberState
-from millstream.clients.core.subscription import SubscriptionState, SubscriptionType
+from millstream.clients.core.subscription import SubscriptionState
+from millstream.clients.core.topic_pattern import match_topics
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.fetching import Fetching
 from millstream.clients.member import RebalanceListener
@@ -59,6 +60,7 @@ class ClassicMember:
         self._subscription = subscription
         self._fetching = fetching
         self._scope = scope
+        self._exclude_internal = config.exclude_internal_topics
         self._owned = OwnedPartitions(subscription, fetching)
         self._membership = Membership(
             MembershipPolicy(
@@ -166,10 +168,8 @@ class ClassicMember:
             return
         self._metadata_version = self._cluster.metadata.version
         picture = self._cluster.picture
-        if self._subscription.type is SubscriptionType.PATTERN:
-            names = [topic.name for topic in picture.topics.values() if not topic.is_internal]
-            if self._subscription.match_pattern(names):
-                self._membership.want_rejoin("topics that match the pattern came or went")
+        if match_topics(self._subscription, picture, exclude_internal=self._exclude_internal):
+            self._membership.want_rejoin("topics that match the pattern came or went")
         if self._shared_out and self._shared_out != self._to_share_out():
             self._membership.want_rejoin("partitions of the group's topics came or went")
 

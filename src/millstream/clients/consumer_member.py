@@ -10,13 +10,15 @@ import asyncio
 import contextlib
 
 from millstream.clients.cluster import Cluster, Lane
+from millstream.clients.connection import Connection
 from millstream.clients.core.config import ConsumerConfig
 from millstream.clients.core.consumer_membership import (
     ConsumerMembership,
     ConsumerMembershipPolicy,
     new_member_id,
 )
-from millstream.clients.core.subscription import SubscriptionState, SubscriptionType
+from millstream.clients.core.subscription import SubscriptionState
+from millstream.clients.core.topic_pattern import match_topics
 from millstream.clients.core.values import ConsumerGroupMetadata
 from millstream.clients.fetching import Fetching
 from millstream.clients.member import RebalanceListener
@@ -57,6 +59,7 @@ class ConsumerMember:
         self._subscription = subscription
         self._fetching = fetching
         self._scope = scope
+        self._exclude_internal = config.exclude_internal_topics
         self._owned = OwnedPartitions(subscription, fetching)
         fetching.ask_as(self.metadata)
         self._membership = ConsumerMembership(
@@ -137,11 +140,9 @@ class ConsumerMember:
         if self._metadata_version == self._cluster.metadata.version:
             return
         self._metadata_version = self._cluster.metadata.version
-        if self._subscription.type is SubscriptionType.PATTERN:
-            topics = self._cluster.picture.topics.values()
-            names = [topic.name for topic in topics if not topic.is_internal]
-            if self._subscription.match_pattern(names):
-                self._tell_subscription()
+        picture = self._cluster.picture
+        if match_topics(self._subscription, picture, exclude_internal=self._exclude_internal):
+            self._tell_subscription()
 
     # ---- names of topics
 
@@ -204,38 +205,45 @@ class ConsumerMember:
     async def _beat_once(self) -> None:
         membership = self._membership
         try:
-            node_id = await self._cluster.coordinator(self._group_id)
-            connection = await self._cluster.connection(node_id, Lane.GROUP)
-            version = connection.versions.choose(ApiKey.CONSUMER_GROUP_HEARTBEAT)
-            if membership.regex is not None and version < _FIRST_VERSION_WITH_REGEX:
-                raise UnsupportedVersion(
-                    "the broker does not match patterns; subscribe with a compiled re.Pattern, which is matched here"
-                )
+            connection = await self._coordinator_connection()
             request = membership.heartbeat_request(self._cluster.now_ms())
             response = await connection.request(
                 ApiKey.CONSUMER_GROUP_HEARTBEAT, request, ConsumerGroupHeartbeatResponse
             )
-        except KafkaError as error:
+        except KafkaError as failure:
             membership.handle_failure()
-            if not error.retriable:
+            if failure.retriable:
+                self._cluster.forget_coordinator(self._group_id)
+                await self._wait_a_moment()
+            else:
                 membership.fail()
-                self._error = _explained(error)
-                self._fetching.announce()
-                return
-            self._cluster.forget_coordinator(self._group_id)
-            await self._wait_a_moment()
+                self._tell(failure)
             return
-        error = membership.handle_heartbeat(request, response)
-        if error is not None:
-            self._error = _explained(error)
-        if self._has_work():
-            self._fetching.announce()
+        self._tell(membership.handle_heartbeat(request, response))
         if response.error_code in (NotCoordinator.code, CoordinatorNotAvailable.code):
             self._cluster.forget_coordinator(self._group_id)
         if response.error_code:
             await self._wait_a_moment()
         else:
             self._failures = 0
+
+    async def _coordinator_connection(self) -> Connection:
+        """One that can carry what is to be said."""
+        node_id = await self._cluster.coordinator(self._group_id)
+        connection = await self._cluster.connection(node_id, Lane.GROUP)
+        version = connection.versions.choose(ApiKey.CONSUMER_GROUP_HEARTBEAT)
+        if self._membership.regex is not None and version < _FIRST_VERSION_WITH_REGEX:
+            raise UnsupportedVersion(
+                "the broker does not match patterns; subscribe with a compiled re.Pattern, which is matched here"
+            )
+        return connection
+
+    def _tell(self, error: KafkaError | None) -> None:
+        """Let poll() know of an error, and of anything else that it has to do."""
+        if error is not None:
+            self._error = _explained(error)
+        if self._has_work():
+            self._fetching.announce()
 
     async def _wait_a_moment(self) -> None:
         self._failures += 1
