@@ -32,6 +32,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
         "perf": Verb("millstream.cli.perf.command", "perf", "Measure a cluster."),
         "produce": Verb("millstream.cli.produce", "produce", "Write records to a topic."),
         "server": Verb("millstream.cli.server", "server", "Start a node."),
+        "streams": Verb("millstream.cli.streams", "streams", "Describe and draw topologies."),
         "topics": Verb(
             "millstream.cli.topics", "topics", "List, create, describe, alter and delete topics."
         ),

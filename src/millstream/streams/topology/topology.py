@@ -75,6 +75,12 @@ class Topology:
 
         return describe(self)
 
+    def to_svg(self) -> str:
+        """A picture of sub-topologies, nodes, stores and topics: the text of an SVG file."""
+        from millstream.streams.topology.picture import to_svg
+
+        return to_svg(self)
+
     def decorated(self, topic: str, application_id: str) -> str:
         """The topic's real name: internal topics carry the application's id."""
         return f"{application_id}-{topic}" if topic in self.internal_topics else topic

@@ -1,0 +1,118 @@
+"""The picture of a topology: everything is in it, nothing lies over anything else, and it is the same each time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from datetime import timedelta
+from itertools import combinations, pairwise
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from millstream.streams import Materialized, StreamsBuilder, TimeWindows, Topology
+from millstream.streams.topology.picture.boxes import STORE_GAP, STORE_HEIGHT, scene_of
+from millstream.streams.topology.picture.layers import lay_out
+
+ORACLE = Path(__file__).parents[2] / "oracle"
+SPACE = "{http://www.w3.org/2000/svg}"
+
+
+def orders() -> Topology:
+    """52 nodes in eight groups: joins, branches, stores, five repartition topics."""
+    builder = StreamsBuilder()
+    customers = builder.table("customers", materialized=Materialized("customers-store"))
+    builder.global_table("rates", materialized=Materialized("rates-store"))
+    enriched = (
+        builder.stream("orders").select_key(lambda _, v: v).join(customers, lambda left, _: left)
+    )
+    enriched.filter(lambda _key, _value: True).to("<all> & orders")
+    windows = TimeWindows.tumbling(timedelta(minutes=5))
+    for number in range(6):
+        grouped = enriched.select_key(lambda _, v: v).group_by_key()
+        counts = grouped.windowed_by(windows).count(materialized=Materialized(f"counts-{number}"))
+        counts.to_stream().to(f"out-{number}")
+    return builder.build()
+
+
+def recorded() -> list[Topology]:
+    """The topologies of all recorded cases that can be built."""
+    sys.path.insert(0, str(ORACLE))
+    from streams.case_runner import settings
+    from streams.spec_topology import SpecTopology
+
+    topologies = []
+    for spec in json.loads(gzip.decompress((ORACLE / "streams/specs.json.gz").read_bytes())):
+        if spec.get("api") == "topology":
+            continue
+        try:
+            builder = StreamsBuilder(**settings(spec)[1])
+            SpecTopology(builder, lambda *_: None).run(spec["ops"])
+            topologies.append(builder.build())
+        except Exception:  # noqa: BLE001  # a specification that is refused
+            continue
+    return topologies
+
+
+def texts(svg: str) -> list[str]:
+    return [each.text or "" for each in ET.fromstring(svg).iter(f"{SPACE}text")]
+
+
+def test_every_topic_node_and_store_is_named() -> None:
+    topology = orders()
+    shown = texts(topology.to_svg())
+    full = [title.text for title in ET.fromstring(topology.to_svg()).iter(f"{SPACE}title")]
+    assert "<all> & orders" in shown
+    assert "customers-store" in shown
+    assert "Sub-topology 0" in shown
+    for name in topology.nodes:
+        assert any(title is not None and title.endswith(name) for title in full)
+
+
+def test_a_sink_is_linked_to_the_source_of_its_topic() -> None:
+    scene = scene_of(orders())
+    assert ("counts-0-repartition-sink", "counts-0-repartition-source") in scene.links
+    links = ET.fromstring(orders().to_svg()).findall(f".//{SPACE}path[@class='link']")
+    assert len(links) == len(scene.links) == 7
+
+
+def test_the_same_topology_gives_the_same_picture() -> None:
+    assert orders().to_svg() == orders().to_svg()
+
+
+@pytest.mark.parametrize("topologies", [lambda: [orders()], recorded], ids=["orders", "recorded"])
+def test_no_box_lies_over_another_and_arrows_go_forward(topologies) -> None:
+    found = topologies()
+    assert found
+    for topology in found:
+        for group in scene_of(topology).groups:
+            layout = lay_out(group)
+            boxes = {box.name: box for box in group.boxes}
+            for one, other in combinations(layout.places, 2):
+                a, b = layout.places[one], layout.places[other]
+                beside = a.x + a.width <= b.x or b.x + b.width <= a.x
+                above = (
+                    a.y + boxes[one].height <= b.y + 0.01 or b.y + boxes[other].height <= a.y + 0.01
+                )
+                assert beside or above, (one, other)
+            for points in layout.arrows:
+                assert all(left[0] <= right[0] for left, right in pairwise(points))
+            for place in layout.places.values():
+                assert place.x >= 0
+                assert place.x + place.width <= layout.width + 0.01
+
+
+def test_stores_make_room_below_their_node() -> None:
+    (group, *_) = [g for g in scene_of(orders()).groups if any(b.stores for b in g.boxes)]
+    box = next(box for box in group.boxes if box.stores)
+    assert box.height == box.body_height + len(box.stores) * (STORE_HEIGHT + STORE_GAP)
+
+
+def test_long_names_are_shortened_in_the_middle() -> None:
+    builder = StreamsBuilder()
+    topic = "a-topic-with-a-name-that-nobody-can-read-aloud-in-one-breath-42"
+    builder.stream(topic)
+    shown = [text for text in texts(builder.build().to_svg()) if "…" in text]
+    assert shown == [f"{topic[:23]}…{topic[-14:]}"]
