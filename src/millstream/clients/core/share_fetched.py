@@ -133,8 +133,9 @@ class ShareFetched:
             except KafkaError as error:
                 self._fail_batch(header, error, ranges, taken)
                 return False
-            found = {record.offset for record in records}
-            taken.gaps.update((offset, GAP) for offset in _offsets(ranges) if offset not in found)
+            if len(records) < sum(last - first + 1 for first, last, _ in ranges):
+                missing = set(_offsets(ranges)).difference(record.offset for record in records)
+                taken.gaps.update(dict.fromkeys(missing, GAP))
             if records:
                 self._decoded.extend(records)
                 return True

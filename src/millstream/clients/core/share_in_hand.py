@@ -45,10 +45,15 @@ class _PartitionInHand(Generic[Key, Value]):
 
     def take_acknowledgements(self) -> Acknowledgements:
         taken, self.acknowledgements = self.acknowledgements, {}
-        for offset, kind in taken.items():
-            record = self.records.pop(offset, None)
-            if record is not None and kind == AcknowledgeType.RENEW:
-                self.renewing[offset] = record
+        if AcknowledgeType.RENEW in taken.values():
+            for offset in self.records.keys() & taken.keys():
+                if taken[offset] == AcknowledgeType.RENEW:
+                    self.renewing[offset] = self.records[offset]
+        if self.records.keys() <= taken.keys():
+            self.records.clear()
+        else:
+            for offset in taken:
+                self.records.pop(offset, None)
         self.failed.clear()
         return taken
 

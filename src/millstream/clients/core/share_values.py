@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -81,21 +82,17 @@ class AcknowledgedRange(NamedTuple):
     types: list[int]
 
 
-def acknowledged_ranges(acknowledgements: Acknowledgements) -> Iterable[AcknowledgedRange]:
+def acknowledged_ranges(acknowledgements: Acknowledgements) -> Iterator[AcknowledgedRange]:
     """As requests carry them: a range for each run of offsets, in order."""
-    first = last = -1
-    types: list[int] = []
-    for offset in sorted(acknowledgements):
-        if types and offset != last + 1:
-            yield _range(first, last, types)
-            types = []
-        if not types:
-            first = offset
-        last = offset
-        types.append(acknowledgements[offset])
-    if types:
-        yield _range(first, last, types)
-
-
-def _range(first: int, last: int, types: list[int]) -> AcknowledgedRange:
-    return AcknowledgedRange(first, last, types if len(set(types)) > 1 else types[:1])
+    offsets = sorted(acknowledgements)
+    places = range(len(offsets))
+    start = 0
+    while start < len(offsets):
+        # within a run an offset is as far from its place as the first one
+        stop = bisect_right(
+            places, offsets[start] - start, lo=start, key=lambda place: offsets[place] - place
+        )
+        types = [acknowledgements[offset] for offset in offsets[start:stop]]
+        shown = types if len(set(types)) > 1 else types[:1]
+        yield AcknowledgedRange(offsets[start], offsets[stop - 1], shown)
+        start = stop
