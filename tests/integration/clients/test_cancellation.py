@@ -249,7 +249,9 @@ async def test_a_cancelled_call_of_a_transaction_may_be_made_again(
             Producer(
                 bootstrap_servers=bootstrap, transactional_id=partition.topic, retry_backoff_ms=5
             ) as producer,
-            Consumer(bootstrap_servers=bootstrap, group_id=group) as consumer,
+            Consumer(
+                bootstrap_servers=bootstrap, group_id=group, isolation_level="read_committed"
+            ) as consumer,
         ):
             consumer.assign([partition])
             arguments = (

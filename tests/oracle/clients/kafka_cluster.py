@@ -143,6 +143,8 @@ class KafkaCluster:
             "share.coordinator.state.topic.replication.factor": replicas,
             "share.coordinator.state.topic.min.isr": in_sync,
             "share.coordinator.state.topic.num.partitions": "6",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
             "broker.session.timeout.ms": "4000",
             "broker.heartbeat.interval.ms": "500",
             **self._settings,

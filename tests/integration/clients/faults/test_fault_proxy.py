@@ -88,7 +88,6 @@ async def test_clients_never_learn_the_address_of_the_broker(
         Delay(request_ms=20, response_ms=20),
         SendLate(50),
         Trickle(2_000),
-        Corrupt(),
         AnswerWith(NotLeaderOrFollower.code),
         AnswerWith(NotLeaderOrFollower.code, forward=True),
     ],
