@@ -8,9 +8,9 @@ from collections.abc import Awaitable
 from typing import cast
 
 from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.config.security import SecurityConfig
+from millstream.clients.core.config import ClientConfig
 from millstream.clients.core.credentials import ProvidedToken, TokenSource, UnsecuredToken
-from millstream.errors import SaslAuthenticationFailed
+from millstream.errors import RequestTimedOut, SaslAuthenticationFailed
 from millstream.runtime import Clock, Random
 from millstream.security.sasl_oauthbearer import OAuthBearerToken, unsecured_token
 
@@ -22,7 +22,7 @@ class BearerTokens:
     """`get` gives a token that is still good; many callers cost one fetch."""
 
     def __init__(
-        self, source: TokenSource, config: SecurityConfig, clock: Clock, random: Random
+        self, source: TokenSource, config: ClientConfig, clock: Clock, random: Random
     ) -> None:
         self._source = source
         self._config = config
@@ -49,7 +49,12 @@ class BearerTokens:
             return unsecured_token(claims, now_ms + source.lifetime_ms, source.extensions)
         if isinstance(source, ProvidedToken):
             try:
-                token = await _provided(source)
+                async with asyncio.timeout(self._config.request_timeout_ms / 1000):
+                    token = await _provided(source)
+            except TimeoutError as error:
+                raise RequestTimedOut(
+                    "sasl_oauthbearer_token_provider gave no token within request_timeout_ms"
+                ) from error
             except Exception as error:
                 raise SaslAuthenticationFailed(
                     f"sasl_oauthbearer_token_provider raised {error!r}"

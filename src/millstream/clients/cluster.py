@@ -126,6 +126,7 @@ class Cluster:
         self._ask_metadata = ask_metadata or _ask_broker
         self._refusal: KafkaError | None = None  # why the last metadata could not be had for good
         self._refusal_count = 0
+        self._refusal_told = True
         self._metadata_error: KafkaError | None = None
         self.telemetry = Telemetry(self, scope)
 
@@ -199,6 +200,13 @@ class Cluster:
             except TimeoutError:
                 continue
             self._scope.check()
+
+    def raise_refusal(self) -> None:
+        """For who waits for something else than metadata: raises, once, why it could not be had for good; asks anew."""
+        if self._refusal is not None and not self._refusal_told:
+            self._refusal_told = True
+            self.request_metadata()
+            raise type(self._refusal)(str(self._refusal)) from self._refusal
 
     async def refresh_metadata(self, deadline_ms: int) -> ClusterMetadata:
         """Metadata that was asked for after this call."""
@@ -360,6 +368,7 @@ class Cluster:
             self._metadata_failed(error)
         else:
             self._refusal = self._metadata_error = None
+            self._refusal_told = True
             self.metadata.handle_response(response, self.now_ms(), version)
         self._metadata_changed.set()
         self._metadata_observer()
@@ -373,6 +382,7 @@ class Cluster:
             return
         self._refusal = error
         self._refusal_count += 1
+        self._refusal_told = False
         self.metadata.handle_refusal(self.now_ms())
 
     async def _bootstrap_addresses(self) -> list[Address]:

@@ -469,6 +469,7 @@ class Consumer(Generic[Key, Value]):
 
     async def _wait_for_data(self, deadline_ms: int) -> bool:
         """False when the time is over. Raises what a partition's fetch ended with."""
+        self._cluster.raise_refusal()
         self._fetching.records.raise_error()
         self._guard.check_interruption()
         self._fetching.wake()
@@ -496,6 +497,7 @@ class Consumer(Generic[Key, Value]):
 
     def _observe_metadata(self) -> None:
         self._fetching.observe_metadata()
+        self._fetching.announce()
 
     def _skipped(self, error: RecordDeserializationError) -> None:
         self._fetching.counters.records_skipped += 1

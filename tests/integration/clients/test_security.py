@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from millstream.clients import Admin, Producer
+from millstream.clients import Admin, Consumer, Producer, RangeReader, ShareConsumer
 from millstream.clients.core.config.security import SecuritySettings
 from millstream.clients.tls import SslAuthenticationFailed
 from millstream.errors import (
@@ -185,6 +185,49 @@ async def test_wrong_credentials_fail_once_and_name_user_mechanism_and_address(
         f"{broker.address} did not let user 'alice' in ({mechanism}): Authentication failed: go away"
     )
     assert (asked, broker.connection_count) == (1, 2)
+
+
+async def poll_assigned(settings: Any) -> None:
+    async with Consumer(**settings) as consumer:
+        consumer.assign([("t", 0)])
+        await consumer.poll(timeout_ms=60_000)
+
+
+async def poll_in_a_group(settings: Any) -> None:
+    async with Consumer(group_id="g", **settings) as consumer:
+        consumer.subscribe(["t"])
+        await consumer.poll(timeout_ms=60_000)
+
+
+async def poll_in_a_share_group(settings: Any) -> None:
+    async with ShareConsumer(group_id="g", **settings) as consumer:
+        consumer.subscribe(["t"])
+        await consumer.poll(timeout_ms=60_000)
+
+
+async def read_a_range(settings: Any) -> None:
+    async with RangeReader(**settings) as reader:
+        await reader.offsets("t", -1)
+
+
+@pytest.mark.parametrize(
+    "use", [poll_assigned, poll_in_a_group, poll_in_a_share_group, read_a_range]
+)
+async def test_every_reader_is_told_of_wrong_credentials_at_once(
+    use: Callable[[Any], Awaitable[None]],
+) -> None:
+    async with scripted_broker(Script(mechanisms=("PLAIN",))) as broker:
+        settings = {
+            "bootstrap_servers": broker.address,
+            "security_protocol": "SASL_PLAINTEXT",
+            "sasl_mechanism": "PLAIN",
+            "sasl_username": "alice",
+            "sasl_password": "guess",
+        }
+        async with asyncio.timeout(10):
+            with pytest.raises(SaslAuthenticationFailed, match="did not let user 'alice' in"):
+                await use(settings)
+        assert broker.connection_count <= 3
 
 
 async def test_what_does_not_fit_the_listener_says_so() -> None:
