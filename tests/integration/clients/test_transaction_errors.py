@@ -13,6 +13,7 @@ from millstream.clients import (
     OffsetAndMetadata,
     Producer,
     TopicPartition,
+    TransactionalProducerFailed,
     TransactionFailed,
 )
 from millstream.clients.core.api_versions import ApiVersionTable
@@ -20,9 +21,11 @@ from millstream.clients.core.misuse import IllegalState
 from millstream.errors import (
     IllegalGeneration,
     InvalidTransactionTimeout,
+    MessageTooLarge,
     ProducerFenced,
     RequestTimedOut,
     TransactionAbortable,
+    UnsupportedVersion,
 )
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
@@ -50,9 +53,12 @@ def flow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 async def committed_values(bootstrap: str, topic: str) -> list[bytes | None]:
     partition = TopicPartition(topic, 0)
     settings = {"auto_offset_reset": "earliest", "isolation_level": "read_committed"}
+    async with Consumer(bootstrap_servers=bootstrap) as consumer:
+        end = (await consumer.end_offsets([partition]))[
+            partition
+        ]  # markers may still be on their way
     async with Consumer(bootstrap_servers=bootstrap, **settings) as consumer:
         consumer.assign([partition])
-        end = (await consumer.end_offsets([partition]))[partition]
         values: list[bytes | None] = []
         async with asyncio.timeout(20):
             while await consumer.position(partition) < end:
@@ -229,3 +235,41 @@ async def test_starting_over_is_one_round_trip(bootstrap: str, new_topic: NewNam
             before = len(proxy.requests)
             await producer.init_transactions()
             assert [seen.key for seen in proxy.requests[before:]] == [ApiKey.INIT_PRODUCER_ID]
+
+
+async def test_before_2_5_a_producer_that_left_a_hole_must_start_over(
+    bootstrap: str, new_topic: NewName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its epoch cannot be renewed there, nor is a member of a group told from a zombie."""
+    real = ApiVersionTable.choose
+
+    def choose(table: ApiVersionTable, key: ApiKey, at_most: int = 2**15) -> int:
+        limits = {ApiKey.INIT_PRODUCER_ID: 1, ApiKey.TXN_OFFSET_COMMIT: 2}
+        return min(real(table, key, at_most), limits.get(key, at_most))
+
+    monkeypatch.setattr(ApiVersionTable, "choose", choose)
+    monkeypatch.setattr(ApiVersionTable, "supports", lambda *_: False)
+    topic = new_topic()
+    offsets = {TopicPartition(topic, 0): OffsetAndMetadata(1)}
+    async with Producer(
+        bootstrap_servers=bootstrap, transactional_id=topic, max_request_size=2_000_000
+    ) as producer:
+        async with producer.transaction():
+            await producer.send(topic, b"first")
+            await producer.send_offsets_to_transaction(offsets, ConsumerGroupMetadata(f"g-{topic}"))
+        await producer.begin_transaction()
+        member = ConsumerGroupMetadata(f"g-{topic}", 3, "member")
+        with pytest.raises(UnsupportedVersion, match="does not check group members"):
+            await producer.send_offsets_to_transaction(offsets, member)
+        await producer.init_transactions()
+        await producer.begin_transaction()
+        too_large = await producer.send(topic, b"x" * 1_500_000)
+        with pytest.raises(MessageTooLarge):
+            await too_large
+        await producer.abort_transaction()
+        with pytest.raises(TransactionalProducerFailed, match=r"call init_transactions\(\)"):
+            await producer.begin_transaction()
+        await producer.init_transactions()
+        async with producer.transaction():
+            await producer.send(topic, b"second")
+    assert await committed_values(bootstrap, topic) == [b"first", b"second"]

@@ -46,9 +46,12 @@ async def committed_values(bootstrap: str, topic: str) -> list[bytes]:
     """All that a read_committed reader sees up to the end."""
     partition = TopicPartition(topic, 0)
     settings = {"auto_offset_reset": "earliest", "isolation_level": "read_committed"}
+    async with Consumer(bootstrap_servers=bootstrap) as consumer:
+        end = (await consumer.end_offsets([partition]))[
+            partition
+        ]  # markers may still be on their way
     async with Consumer(bootstrap_servers=bootstrap, **settings) as consumer:
         consumer.assign([partition])
-        end = (await consumer.end_offsets([partition]))[partition]
         values = []
         async with asyncio.timeout(20):
             while await consumer.position(partition) < end:
@@ -103,7 +106,12 @@ async def test_offsets_are_committed_with_the_transaction_or_not_at_all(
     group = f"g-{topic}"
     async with (
         Producer(bootstrap_servers=bootstrap, transactional_id=topic) as producer,
-        Consumer(bootstrap_servers=bootstrap, group_id=group, enable_auto_commit=False) as consumer,
+        Consumer(
+            bootstrap_servers=bootstrap,
+            group_id=group,
+            enable_auto_commit=False,
+            isolation_level="read_committed",  # waits for markers that are on their way
+        ) as consumer,
     ):
         await producer.partitions_for(source.topic)
         async with producer.transaction():
