@@ -13,10 +13,28 @@ from datetime import timedelta
 from typing import Any, Generic, Self, TypeVar
 
 from millstream.streams.config import StreamsConfig
+from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
 from millstream.streams.kernel.compile import Store
+from millstream.streams.queries import (
+    FailureReason,
+    QueryResult,
+    ReadOnlyKeyValueStore,
+    ReadOnlySessionStore,
+    ReadOnlyWindowStore,
+    StateQueryRequest,
+    StateQueryResult,
+)
 from millstream.streams.serdes import Serde
-from millstream.streams.state import StoreFactory, in_memory_stores
+from millstream.streams.state import (
+    KeyValueStore,
+    SessionStore,
+    StoreFactory,
+    TimestampedKeyValueStore,
+    WindowStore,
+    in_memory_stores,
+)
+from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.topology import SubTopology, Topology
 from millstream.streams.windows import to_ms
 
@@ -177,6 +195,51 @@ class TopologyTestDriver:
         self._wall_clock_ms += to_ms(by)
         self._run()
 
+    def query(self, request: StateQueryRequest) -> StateQueryResult:
+        """Ask a store, as an application would while it runs. The driver has partition 0 alone.
+
+        Raises InvalidStoreError for a store that the topology does not have.
+        """
+        for task in self._global_tasks:
+            if request.store in task.stores:
+                return StateQueryResult(global_result=task.query(request))
+        if request.partitions is None or 0 in request.partitions:
+            results = {0: self._task.query(request)}
+        else:
+            results = {}
+        absent = QueryResult(
+            failure=FailureReason.DOES_NOT_EXIST, message="the driver has partition 0 alone"
+        )
+        others = {each: absent for each in request.partitions or () if each != 0}
+        return StateQueryResult(results | others)
+
+    def key_value_store(
+        self, name: str
+    ) -> ReadOnlyKeyValueStore[Any, Any]:  # Any: the test's types
+        """A view of a key-value store, or of a table's, without its timestamps."""
+        store = self._store(name)
+        if not isinstance(store, KeyValueStore | TimestampedKeyValueStore):
+            raise _other_kind(name, store, "key-value store")
+        return ReadOnlyKeyValueStore(store)
+
+    def window_store(self, name: str) -> ReadOnlyWindowStore[Any, Any]:  # Any: the test's types
+        store = self._store(name)
+        if not isinstance(store, WindowStore | PlainWindowStore):
+            raise _other_kind(name, store, "window store")
+        return ReadOnlyWindowStore(store)
+
+    def session_store(self, name: str) -> ReadOnlySessionStore[Any, Any]:  # Any: the test's types
+        store = self._store(name)
+        if not isinstance(store, SessionStore):
+            raise _other_kind(name, store, "session store")
+        return ReadOnlySessionStore(store)
+
+    def _store(self, name: str) -> Store:
+        stores = self.stores()
+        if name not in stores:
+            raise InvalidStoreError(f"there is no store {name}; there are {sorted(stores)}")
+        return stores[name]
+
     def stores(self) -> Mapping[str, Store]:
         """All stores by name."""
         stores = dict(self._task.stores)
@@ -244,3 +307,7 @@ class TopologyTestDriver:
             TestRecord(*row)
             for row in zip(batch.keys, batch.values, batch.timestamps, batch.headers, strict=True)
         )
+
+
+def _other_kind(name: str, store: Store, wanted: str) -> InvalidStoreError:
+    return InvalidStoreError(f"store {name} is a {type(store).__name__}, no {wanted}")

@@ -7,11 +7,16 @@ out, and commits; see README.md of this package for the order of calls that lose
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from millstream.streams.config import OnError, StreamsConfig
-from millstream.streams.errors import ProcessingError, SerializationError, StreamsError
+from millstream.streams.errors import (
+    InvalidStoreError,
+    ProcessingError,
+    SerializationError,
+    StreamsError,
+)
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.caches import TaskCaches
 from millstream.streams.kernel.compile import Store, make_operator, source_serdes, store_serdes
@@ -24,6 +29,14 @@ from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, Run, S
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.processor import PunctuationType
+from millstream.streams.queries.answers import answer
+from millstream.streams.queries.result import (
+    FailureReason,
+    Position,
+    QueryResult,
+    StateQueryRequest,
+    is_up_to,
+)
 from millstream.streams.state.cache import RecordCache
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import StoreFactory
@@ -148,6 +161,33 @@ class StreamTask:
         """Records left out so far: null keys, late, unreadable, failed."""
         versioned = (s for s in self._stores.values() if isinstance(s, VersionedKeyValueStore))
         return self._context.dropped_records + sum(store.expired_puts for store in versioned)
+
+    @property
+    def position(self) -> Position:
+        """By topic and partition, the offset of the last record taken, for all stores of the task alike."""
+        partition = self._context.partition
+        return {
+            topic: {partition: queue.next_offset - 1}
+            for topic, queue in self._group.queues.items()
+            if queue.next_offset is not None
+        }
+
+    def query(self, request: StateQueryRequest) -> QueryResult:
+        """Ask one of the task's stores. Raises InvalidStoreError for a store that is not here."""
+        store = self._stores.get(request.store)
+        if store is None:
+            raise InvalidStoreError(
+                f"there is no store {request.store}; there are {sorted(self._stores)}"
+            )
+        position = self.position
+        if not is_up_to(position, request.position_bound):
+            return QueryResult(
+                failure=FailureReason.NOT_UP_TO_BOUND,
+                message=f"store {request.store} is at {position}, not yet at {request.position_bound}",
+                position=position,
+            )
+        info = (f"task {self.id}: {type(store).__name__}",) if request.execution_info else ()
+        return replace(answer(store, request.query), position=position, execution_info=info)
 
     @property
     def stream_time(self) -> int:

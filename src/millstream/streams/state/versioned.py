@@ -75,6 +75,16 @@ class VersionedKeyValueStore(StateStore):
         self.put(key, None, timestamp)
         return known
 
+    def history(self, key: object) -> Iterator[tuple[object, int, int | None]]:
+        """(value, valid from, valid to) of the versions that may be asked for, the newest first, without deletions."""
+        valid_to: int | None = None
+        for version in self._versions(self._encode_key(key)):
+            if valid_to is not None and valid_to <= self._oldest_ms:
+                return
+            if version.value is not None:
+                yield self._decode_value(version.value), version.timestamp, valid_to
+            valid_to = version.timestamp
+
     def known_keys(self) -> Iterator[object]:
         """All keys that have a version, deleted ones included, in the order of their bytes."""
         return (self._key.decode(data) for data, _ in self.rows.scan(b"", None))

@@ -1,0 +1,98 @@
+"""The questions, as data. Times are milliseconds; bounds are inclusive; None as a bound means no bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class KeyQuery:
+    """The value of a key, or None. For key-value stores."""
+
+    key: Any  # Any: keys of any type
+
+
+@dataclass(frozen=True, slots=True)
+class RangeQuery:
+    """(key, value) pairs of the keys from `lower` to `upper`, in the order of their bytes. For key-value stores."""
+
+    lower: Any = None  # Any: keys of any type
+    upper: Any = None  # Any: keys of any type
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampedKeyQuery:
+    """(value, timestamp) of a key, or None. For the stores of tables."""
+
+    key: Any  # Any: keys of any type
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampedRangeQuery:
+    """(key, (value, timestamp)) pairs. For the stores of tables."""
+
+    lower: Any = None  # Any: keys of any type
+    upper: Any = None  # Any: keys of any type
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WindowKeyQuery:
+    """(start, value) of one key's windows that start in a time range, by time. For window stores.
+
+    Values of a table's store are (value, timestamp).
+    """
+
+    key: Any  # Any: keys of any type
+    time_from: int
+    time_to: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRangeQuery:
+    """(windowed key, value) pairs: of one key's sessions, or of all windows that start in a time range.
+
+    Give either `key` (session stores) or both times (window stores).
+    """
+
+    key: Any = None  # Any: keys of any type
+    time_from: int | None = None
+    time_to: int | None = None
+
+    def __post_init__(self) -> None:
+        by_key = self.key is not None
+        times = (self.time_from is not None, self.time_to is not None)
+        if by_key == any(times) or times[0] != times[1]:
+            raise ValueError("WindowRangeQuery takes a key, or time_from and time_to")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedKeyQuery:
+    """The version of a key that was valid at a time, or the newest one. For versioned stores."""
+
+    key: Any  # Any: keys of any type
+    as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MultiVersionedKeyQuery:
+    """All versions of a key that were valid at some moment of a time range, the newest first. For versioned stores."""
+
+    key: Any  # Any: keys of any type
+    time_from: int | None = None
+    time_to: int | None = None
+    ascending: bool = False
+
+
+Query = (
+    KeyQuery
+    | RangeQuery
+    | TimestampedKeyQuery
+    | TimestampedRangeQuery
+    | WindowKeyQuery
+    | WindowRangeQuery
+    | VersionedKeyQuery
+    | MultiVersionedKeyQuery
+)

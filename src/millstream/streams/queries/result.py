@@ -1,0 +1,118 @@
+"""What is asked of whom, and what comes back: one result, or one reason why there is none, for each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from millstream.streams.errors import StreamsError
+from millstream.streams.queries.query import Query
+
+Position = Mapping[str, Mapping[int, int]]
+"""By topic and partition, the offset of the last record that the store has seen."""
+
+
+class FailureReason(StrEnum):
+    UNKNOWN_QUERY_TYPE = "unknown_query_type"
+    """The store is of a kind that does not answer this query."""
+    NOT_ACTIVE = "not_active"
+    """The partition has no active task here, and `require_active` was asked for."""
+    NOT_UP_TO_BOUND = "not_up_to_bound"
+    """The store has not seen what the position bound wants yet; ask again later."""
+    NOT_PRESENT = "not_present"
+    """The partition is not kept here."""
+    DOES_NOT_EXIST = "does_not_exist"
+    """The topology has no such partition."""
+    STORE_EXCEPTION = "store_exception"
+    """The store raised an error."""
+
+
+class QueryFailed(StreamsError):
+    """The value was asked of a result that has none."""
+
+    def __init__(self, reason: FailureReason, message: str) -> None:
+        super().__init__(f"{reason}: {message}")
+        self.reason = reason
+
+
+class VersionedRecord(NamedTuple):
+    """A version of a key: valid from `timestamp` until `valid_to`, None where it is the newest."""
+
+    value: object
+    timestamp: int
+    valid_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """Of one partition."""
+
+    answer: Any = None  # Any: each query has its own kind of answer
+    failure: FailureReason | None = None
+    message: str = ""
+    position: Position = field(default_factory=dict)
+    execution_info: tuple[str, ...] = ()
+
+    @property
+    def is_success(self) -> bool:
+        return self.failure is None
+
+    @property
+    def value(self) -> Any:  # Any: see above
+        """The answer. Raises QueryFailed where there is none."""
+        if self.failure is not None:
+            raise QueryFailed(self.failure, self.message)
+        return self.answer
+
+
+@dataclass(frozen=True, slots=True)
+class StateQueryRequest:
+    """`partitions`: None asks all that are here. `position_bound`: what the store must have seen at least."""
+
+    store: str
+    query: Query
+    partitions: Collection[int] | None = None
+    position_bound: Position = field(default_factory=dict)
+    require_active: bool = False
+    execution_info: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StateQueryResult:
+    """`global_result` for a global store, which has no partitions."""
+
+    partitions: Mapping[int, QueryResult] = field(default_factory=dict)
+    global_result: QueryResult | None = None
+
+    @property
+    def position(self) -> Position:
+        """What the answers, taken together, are based on: a bound for questions that must not see less."""
+        merged: dict[str, dict[int, int]] = {}
+        for result in self.partitions.values():
+            for topic, offsets in result.position.items():
+                known = merged.setdefault(topic, {})
+                for partition, offset in offsets.items():
+                    known[partition] = max(offset, known.get(partition, -1))
+        return merged
+
+    def only_partition_result(self) -> QueryResult | None:
+        """The one result that has an answer, as for a key; None when none has. Raises ValueError when several have."""
+        found = [
+            result
+            for result in self.partitions.values()
+            if not result.is_success or result.answer is not None
+        ]
+        if len(found) > 1:
+            raise ValueError(f"{len(found)} partitions answered; look at `partitions`")
+        return found[0] if found else None
+
+
+def is_up_to(position: Position, bound: Position) -> bool:
+    """A bound that names what the store does not read is never reached."""
+    return all(
+        position.get(topic, {}).get(partition, -1) >= offset
+        for topic, offsets in bound.items()
+        for partition, offset in offsets.items()
+    )
