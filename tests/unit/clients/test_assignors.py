@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.core.assignors import ASSIGNORS, MemberSubscription
+from millstream.clients.core.assignors import ASSIGNORS, MemberSubscription, chosen_assignors
+from millstream.clients.core.assignors.range import RangeAssignor
+from millstream.clients.core.assignors.round_robin import RoundRobinAssignor
 from millstream.clients.core.assignors.sticky import assign_sticky
+from millstream.clients.core.config import ConsumerConfig
+from millstream.clients.core.settings import parse_settings
+from millstream.errors import ConfigError
 from millstream.model import TopicPartition
 
 
@@ -125,3 +130,36 @@ def test_cooperative_takes_away_first_and_gives_in_the_next_round() -> None:
         "old": "a0",
         "new": "a1",
     }
+
+
+def strategy(value: object) -> tuple[object, ...]:
+    config = parse_settings(
+        ConsumerConfig, {"bootstrap_servers": "a:1", "partition_assignment_strategy": value}
+    )
+    return config.partition_assignment_strategy
+
+
+def test_a_strategy_is_a_list_of_names_or_of_ones_own_assignors() -> None:
+    class Own(RoundRobinAssignor):
+        name = "own"
+
+    own = Own()
+    assert strategy("sticky") == ("sticky",)
+    assert strategy("range, sticky") == ("range", "sticky")
+    assert strategy(own) == (own,)
+    assert strategy(["range", own]) == ("range", own)
+    assert [a.name for a in chosen_assignors(("sticky", own))] == ["sticky", "own"]
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ([], "must be a list of different assignors"),
+        (["range", RangeAssignor()], "must be a list of different assignors"),
+        ("mystery", "knows range, roundrobin, sticky, cooperative-sticky; got 'mystery'"),
+        (7, "must be a list of names, got 7"),
+    ],
+)
+def test_a_strategy_that_no_group_could_use_is_refused(value: object, complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        strategy(value)
