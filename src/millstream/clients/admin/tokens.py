@@ -163,7 +163,7 @@ async def describe_delegation_token(
     *,
     timeout_ms: int | None = None,
 ) -> list[DelegationToken]:
-    """Tokens that the asker may see: of these owners, or of all."""
+    """Tokens that the asker may see: those that one of `owners` owns or may renew, or all."""
     named = None
     if owners is not None:
         named = [DescribeDelegationTokenOwner(*each) for each in owners]
