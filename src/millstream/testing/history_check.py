@@ -21,7 +21,7 @@ from millstream.testing.history import History, Outcome, Poll, Read, Send, Trans
 
 class Kind(Enum):
     INCONSISTENT_OFFSETS = "one offset holds two values"
-    LOST_WRITE = "an acknowledged record is not there, and a later one is"
+    LOST_WRITE = "an acknowledged record was lost, later ones are there"
     UNSEEN = "an acknowledged record was never seen"
     DUPLICATE = "one value stands at two offsets"
     ABORTED_READ = "a record that failed or was aborted was returned"
@@ -54,8 +54,8 @@ class Anomaly:
     what: str
 
     def __str__(self) -> str:
-        where = f" in {self.partition.topic}-{self.partition.partition}" if self.partition else ""
-        return f"{self.kind.value}{where}: {self.what}"
+        where = f"{self.partition.topic}-{self.partition.partition}: " if self.partition else ""
+        return f"{where}{self.kind.value}: {self.what}"
 
 
 def check(history: History, guarantees: Guarantees = Guarantees()) -> list[Anomaly]:

@@ -69,7 +69,7 @@ def test_an_acknowledged_record_that_never_comes() -> None:
     polled(history, (0, b"a"))
     assert found(history) == []
     history.is_complete = True
-    assert illegal(history) == ["an acknowledged record was never seen in t-0: b'b' of p at 1"]
+    assert illegal(history) == ["t-0: an acknowledged record was never seen: b'b' of p at 1"]
 
 
 def test_a_value_at_two_offsets_is_legal_without_idempotence() -> None:
