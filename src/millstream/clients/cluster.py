@@ -7,33 +7,27 @@ this module performs them.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from enum import Enum
 from typing import TypeVar
 
-from millstream import __version__
-from millstream.clients.authentication import SaslAuthenticator
-from millstream.clients.bearer_tokens import BearerTokens
-from millstream.clients.connection import AnyResponse, Connection, ConnectionOptions
-from millstream.clients.connections import Connections, DialPolicy, Lane, NoBrokerReachable
+from millstream.clients.connection import AnyResponse, Connection
+from millstream.clients.connections import Connections, DialPolicy, Lane
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.cluster_metadata import ClusterMetadata, TopicMetadata
 from millstream.clients.core.config import ClientConfig
-from millstream.clients.core.credentials import Password, credentials_from
 from millstream.clients.core.leader_news import LeaderNews
 from millstream.clients.core.metadata_state import MetadataPolicy, MetadataState
 from millstream.clients.core.traffic import Traffic
-from millstream.clients.dialing import Dialer, SocketOptions, canonical_addresses
+from millstream.clients.dialing import canonical_addresses, dialer_for
+from millstream.clients.metadata_refresh import MetadataRefresh
 from millstream.clients.tasks import TaskScope
 from millstream.clients.telemetry import Telemetry
 from millstream.errors import (
-    BrokerNotAvailable,
     CoordinatorNotAvailable,
-    KafkaError,
     NetworkException,
     NotCoordinator,
     RequestTimedOut,
@@ -106,7 +100,7 @@ class Cluster:
         )
         self.traffic = Traffic()
         self._connections = Connections(
-            _dialer(config, self.client_id, self.traffic, clock, random),
+            dialer_for(config, self.client_id, self.traffic, clock, random),
             DialPolicy(
                 setup_timeout=Backoff(
                     config.socket_connection_setup_timeout_ms,
@@ -119,15 +113,16 @@ class Cluster:
             random,
         )
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
-        self._metadata_wanted = asyncio.Event()
-        self._metadata_changed = asyncio.Event()
-        self._metadata_task: asyncio.Task[None] | None = None
-        self._metadata_observer = metadata_observer
         self._ask_metadata = ask_metadata or _ask_broker
-        self._refusal: KafkaError | None = None  # why the last metadata could not be had for good
-        self._refusal_count = 0
-        self._refusal_told = True
-        self._metadata_error: KafkaError | None = None
+        self._metadata_observer = metadata_observer
+        self._refresh = MetadataRefresh(
+            self.metadata,
+            scope,
+            self.now_ms,
+            self._connections,
+            ask=self._ask_any,
+            observer=self._refreshed,
+        )
         self.telemetry = Telemetry(self, scope)
 
     @property
@@ -139,16 +134,14 @@ class Cluster:
 
     def request_metadata(self) -> None:
         """Ask for a refresh in the background."""
-        self._scope.check()
-        self.metadata.request_update()
-        self._ensure_metadata_task()
-        self._metadata_wanted.set()
+        self._refresh.request()
 
     def learn(self, news: LeaderNews) -> None:
         """Leaders that an answer named in passing."""
         self.metadata.replace_cluster(news.told_to(self.picture))
 
     def use_topics(self, *topics: str) -> None:
+        self._scope.check()
         if self.metadata.use_topics(topics, self.now_ms()):
             self.request_metadata()
 
@@ -179,34 +172,11 @@ class Cluster:
 
         Raises at once what no retry changes: that we are not let in, or speak no common version.
         """
-        refusals = self._refusal_count
-        if self._refusal is not None and find() is None:
-            self.request_metadata()
-        while True:
-            found = find()
-            if found is not None:
-                return found
-            if self._refusal is not None and self._refusal_count > refusals:
-                raise type(self._refusal)(str(self._refusal)) from self._refusal
-            remaining_ms = deadline_ms - self.now_ms()
-            if remaining_ms <= 0:
-                raise self._metadata_timeout(otherwise)
-            self._scope.check()
-            self._metadata_changed.clear()
-            self._ensure_metadata_task()
-            try:
-                async with asyncio.timeout(remaining_ms / 1000):
-                    await self._metadata_changed.wait()
-            except TimeoutError:
-                continue
-            self._scope.check()
+        return await self._refresh.until(find, deadline_ms, otherwise)
 
     def raise_refusal(self) -> None:
         """For who waits for something else than metadata: raises, once, why it could not be had for good; asks anew."""
-        if self._refusal is not None and not self._refusal_told:
-            self._refusal_told = True
-            self.request_metadata()
-            raise type(self._refusal)(str(self._refusal)) from self._refusal
+        self._refresh.raise_refusal()
 
     async def refresh_metadata(self, deadline_ms: int) -> ClusterMetadata:
         """Metadata that was asked for after this call."""
@@ -330,7 +300,7 @@ class Cluster:
 
     def wake_waiters(self) -> None:
         """The metadata task is gone: those who wait for it must look at the scope."""
-        self._metadata_changed.set()
+        self._refresh.wake_waiters()
 
     async def close(self) -> None:
         """Connections only; tasks are the scope's. What the broker wants to know last is told before."""
@@ -339,95 +309,17 @@ class Cluster:
         finally:
             await self._connections.close()
 
-    def _ensure_metadata_task(self) -> None:
-        if self._metadata_task is None or self._metadata_task.done():
-            self._scope.check()
-            self._metadata_task = self._scope.start(self._keep_metadata(), "metadata")
-            self.telemetry.start()
+    async def _ask_any(self, request: MetadataRequest) -> tuple[MetadataResponse, int]:
+        return await self._ask_metadata(await self.any_connection(), request)
 
-    async def _keep_metadata(self) -> None:
-        while True:
-            due_ms = self.metadata.due_ms(self.now_ms())
-            if due_ms == 0:
-                await self._fetch_metadata()
-                continue
-            self._metadata_wanted.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(due_ms / 1000):
-                    await self._metadata_wanted.wait()
-
-    async def _fetch_metadata(self) -> None:
-        if self.metadata.rebootstrap_needed:
-            self.metadata.rebootstrapped()
-            self._coordinators.clear()
-            await self._connections.close()
-        request = self.metadata.plan_request(self.now_ms())
-        try:
-            response, version = await self._ask_metadata(await self.any_connection(), request)
-        except KafkaError as error:
-            self._metadata_failed(error)
-        else:
-            self._refusal = self._metadata_error = None
-            self._refusal_told = True
-            self.metadata.handle_response(response, self.now_ms(), version)
-        self._metadata_changed.set()
+    def _refreshed(self) -> None:
+        self.telemetry.start()
         self._metadata_observer()
-
-    def _metadata_failed(self, error: KafkaError) -> None:
-        self._metadata_error = error
-        if error.retriable:
-            self.metadata.handle_failure(
-                self.now_ms(), nobody_reachable=isinstance(error, NoBrokerReachable)
-            )
-            return
-        self._refusal = error
-        self._refusal_count += 1
-        self._refusal_told = False
-        self.metadata.handle_refusal(self.now_ms())
 
     async def _bootstrap_addresses(self) -> list[Address]:
         if self.config.client_dns_lookup == "use_all_dns_ips":
             return list(self.config.bootstrap_servers)
         return await canonical_addresses(self.config.bootstrap_servers)
-
-    def _metadata_timeout(self, otherwise: str) -> KafkaError:
-        if self._connections.any_failed and not self.picture.topics:
-            return BrokerNotAvailable(
-                f"{otherwise}; no broker could be reached: {self._connections.why_unreachable()}"
-            )
-        if self._metadata_error is not None:
-            return RequestTimedOut(
-                f"{otherwise}; the last attempt to fetch it: {self._metadata_error}"
-            )
-        return RequestTimedOut(f"{otherwise} (waited until the time limit)")
-
-
-def _dialer(
-    config: ClientConfig, client_id: str, traffic: Traffic, clock: Clock, random: Random
-) -> Dialer:
-    """Raises ConfigError when certificates cannot be read or credentials are missing."""
-    tls = authenticator = None
-    if config.security_protocol.endswith("SSL"):
-        from millstream.clients.tls import tls_context
-
-        tls = tls_context(config)
-    credentials = credentials_from(config)
-    if credentials is not None:
-        tokens = None
-        if not isinstance(credentials, Password):
-            tokens = BearerTokens(credentials, config, clock, random)
-        authenticator = SaslAuthenticator(credentials, tokens, random)
-    options = ConnectionOptions(
-        client_id=client_id,
-        request_timeout_ms=config.request_timeout_ms,
-        frame_bytes_max=config.receive_message_bytes_max,
-        software_version=__version__,
-        security_protocol=config.security_protocol,
-        idle_ms_max=config.connections_max_idle_ms,
-        traffic=traffic,
-    )
-    sockets = SocketOptions(config.send_buffer_bytes, config.receive_buffer_bytes)
-    return Dialer(options, sockets, tls, authenticator)
 
 
 async def _ask_broker(

@@ -8,9 +8,16 @@ import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from millstream import __version__
+from millstream.clients.authentication import SaslAuthenticator
+from millstream.clients.bearer_tokens import BearerTokens
 from millstream.clients.connection import Authenticator, Connection, ConnectionOptions
 from millstream.clients.core.addresses import Address
+from millstream.clients.core.config import ClientConfig
+from millstream.clients.core.credentials import Password, credentials_from
+from millstream.clients.core.traffic import Traffic
 from millstream.errors import KafkaError, NetworkException, RequestTimedOut
+from millstream.runtime import Clock, Random
 
 if TYPE_CHECKING:
     import ssl
@@ -125,6 +132,34 @@ class Dialer:
             sock.close()
             raise
         return connection
+
+
+def dialer_for(
+    config: ClientConfig, client_id: str, traffic: Traffic, clock: Clock, random: Random
+) -> Dialer:
+    """Raises ConfigError when certificates cannot be read or credentials are missing."""
+    tls = authenticator = None
+    if config.security_protocol.endswith("SSL"):
+        from millstream.clients.tls import tls_context
+
+        tls = tls_context(config)
+    credentials = credentials_from(config)
+    if credentials is not None:
+        tokens = None
+        if not isinstance(credentials, Password):
+            tokens = BearerTokens(credentials, config, clock, random)
+        authenticator = SaslAuthenticator(credentials, tokens, random)
+    options = ConnectionOptions(
+        client_id=client_id,
+        request_timeout_ms=config.request_timeout_ms,
+        frame_bytes_max=config.receive_message_bytes_max,
+        software_version=__version__,
+        security_protocol=config.security_protocol,
+        idle_ms_max=config.connections_max_idle_ms,
+        traffic=traffic,
+    )
+    sockets = SocketOptions(config.send_buffer_bytes, config.receive_buffer_bytes)
+    return Dialer(options, sockets, tls, authenticator)
 
 
 async def canonical_addresses(addresses: tuple[Address, ...]) -> list[Address]:

@@ -194,3 +194,6 @@ def test_a_broker_may_demand_a_new_start() -> None:
     metadata = state()
     metadata.handle_response(MetadataResponse(error_code=129), 0, 13)
     assert metadata.rebootstrap_needed
+    steadfast = state(rebootstrap=False)
+    steadfast.handle_response(MetadataResponse(error_code=129), 0, 13)
+    assert not steadfast.rebootstrap_needed

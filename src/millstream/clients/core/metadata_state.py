@@ -95,8 +95,8 @@ class MetadataState:
     def handle_response(self, response: MetadataResponse, now_ms: int, version: int) -> None:
         """`version`: that of the response, as old ones say less than their fields look like."""
         if response.error_code == RebootstrapRequired.code:
-            self.rebootstrap_needed = True
             self.handle_failure(now_ms)
+            self.rebootstrap_needed = self._policy.rebootstrap
             return
         if not response.brokers:
             self.handle_failure(now_ms)
