@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from millstream.clients.blocking import Admin
 
 ENVIRONMENT: Final = "MILLSTREAM_BOOTSTRAP_SERVERS"
@@ -21,7 +23,9 @@ _WAITS: Final = ("default_api_timeout_ms", "max_block_ms")
 _WAIT_MS: Final = 15_000
 """Somebody sits before the terminal: the clients' own minute is too long for a wrong address."""
 
-Settings: TypeAlias = dict[str, Any]  # Any: the clients' own check tells what is wrong with a value
+Given: TypeAlias = Any  # Any: what click made of an option, as its declaration says
+Settings: TypeAlias = dict[str, Given]
+"""The clients' own check tells what is wrong with a value."""
 
 Returned = TypeVar("Returned")
 
@@ -67,9 +71,7 @@ class ClusterOptions:
     config_file: str | None = None
     properties: tuple[str, ...] = ()
 
-    def settings(
-        self, config: type[Any], **chosen: object
-    ) -> Settings:  # Any: the config class of any client
+    def settings(self, config: type[DataclassInstance], **chosen: object) -> Settings:
         """For the client whose config class this is. `chosen` by options of the verb; None: not chosen.
 
         A file serves all clients: its settings of others are left out, and what nobody knows is told of.
@@ -112,11 +114,11 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
 
     @wraps(command)
     def gathered(
-        *arguments: Any,  # Any: the command's own
+        *arguments: Given,
         bootstrap: str | None,
         config_file: str | None,
         client_properties: tuple[str, ...],
-        **options: Any,  # Any: the command's own
+        **options: Given,
     ) -> Returned:
         cluster = ClusterOptions(bootstrap, config_file, client_properties)
         return command(*arguments, cluster=cluster, **options)

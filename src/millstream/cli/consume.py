@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
+from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options, pairs
 from millstream.cli.command import INTERRUPTED, ClientCommand
 from millstream.cli.value_formats import FORMATS, format_of
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from millstream.clients import ConsumerRecord
     from millstream.clients.blocking import Consumer
     from millstream.model import TopicPartition
+    from millstream.runtime import Clock
 
 _FORMATTER_PREFIXES = (
     "print.",
@@ -29,6 +31,36 @@ _FORMATTER_PREFIXES = (
     "null.literal",
 )
 _TERMINATED = 128 + signal.SIGTERM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """What click gives, by the names below."""
+
+    more_topics: tuple[str, ...]
+    pattern: str | None
+    group: str | None
+    group_protocol: str | None
+    offsets: tuple[str, ...]
+    from_beginning: bool
+    since: str | None
+    partitions: tuple[str, ...]
+    count_max: int | None
+    exit_at_end: bool
+    silence_max_ms: int | None
+    isolation_level: str | None
+    template: str | None
+    output: str
+    as_envelopes: bool
+    key_separator: str | None
+    delimiter: str
+    null: str
+    properties: tuple[str, ...]
+    key_format: str
+    value_format: str
+    schema_registry: str | None
+    skip_message_on_error: bool
+    quiet: bool
 
 
 def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
@@ -89,9 +121,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option("--schema-registry", metavar="URL", help="For avro and json-schema.")
 @click.option("--skip-message-on-error", is_flag=True, help="Pass over what cannot be read.")
 @click.option("--quiet", "-q", is_flag=True, help="No count on standard error.")
-def consume(
-    topics: tuple[str, ...], *, cluster: ClusterOptions, **options: Any
-) -> None:  # Any: click's, see above
+def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given) -> None:
     """Print the records of topics as they come; a TOPIC that begins with ^ is a pattern."""
     from millstream.cli.records.offset_choice import parse_bounds
     from millstream.cli.records.positions import partition_numbers, partitions_of, seek
@@ -100,22 +130,23 @@ def consume(
     from millstream.clients.core.config import ConsumerConfig
     from millstream.runtime.system import SystemClock
 
-    names, pattern = _chosen_topics((*topics, *options["more_topics"]), options["pattern"])
-    formatter, client = _divided(pairs(options["properties"], "--property"))
+    options = _Options(**given)
+    names, pattern = _chosen_topics((*topics, *options.more_topics), options.pattern)
+    formatter, client = _divided(pairs(options.properties, "--property"))
     write, head, tail = _writer(options, formatter)
-    starts = ("beginning",) if options["from_beginning"] else ()
+    starts = ("beginning",) if options.from_beginning else ()
     clock = SystemClock()
-    bounds = parse_bounds((*starts, *options["offsets"]), options["since"], clock.now().wall_ms)
+    bounds = parse_bounds((*starts, *options.offsets), options.since, clock.now().wall_ms)
     partitions = []
-    if options["group"] is None:
+    if options.group is None:
         with cluster.admin() as admin:
-            wanted = partition_numbers(options["partitions"])
+            wanted = partition_numbers(options.partitions)
             partitions = partitions_of(admin, names, pattern, wanted)
     settings = cluster.settings(ConsumerConfig, **_chosen_settings(options, bounds), **client)
     with Consumer(**settings) as consumer, interruptible() as asked:
         stop = None
-        if options["group"] is None:
-            stop = seek(consumer, partitions, bounds, until_end=options["exit_at_end"])
+        if options.group is None:
+            stop = seek(consumer, partitions, bounds, until_end=options.exit_at_end)
         else:
             _subscribe(consumer, names, pattern, bounds)
         reading = _reading(consumer, write, options, clock, stop)
@@ -123,7 +154,7 @@ def consume(
         reading.run(asked)
         sys.stdout.buffer.write(tail)
         sys.stdout.buffer.flush()
-    if not options["quiet"]:
+    if not options.quiet:
         skipped = f", {reading.skipped} skipped" if reading.skipped else ""
         click.echo(f"{reading.count} records read{skipped}", err=True)
     if asked.signal is not None:
@@ -149,12 +180,12 @@ def _divided(properties: dict[str, str]) -> tuple[dict[str, str], dict[str, str]
     return formatter, client
 
 
-def _chosen_settings(options: dict[str, Any], bounds: Bounds) -> dict[str, object]:  # Any: click's
+def _chosen_settings(options: _Options, bounds: Bounds) -> dict[str, object]:
     reset = None if bounds.start is None else {"beginning": "earliest"}.get(bounds.start.place)
     return {
-        "group_id": options["group"],
-        "group_protocol": options["group_protocol"],
-        "isolation_level": options["isolation_level"],
+        "group_id": options.group,
+        "group_protocol": options.group_protocol,
+        "isolation_level": options.isolation_level,
         "auto_offset_reset": reset,
         "allow_auto_create_topics": False,
     }
@@ -169,15 +200,15 @@ def _subscribe(consumer: Consumer, names: list[str], pattern: str | None, bounds
 
 
 def _writer(
-    options: dict[str, Any],  # Any: click's
+    options: _Options,
     formatter: dict[str, str],
 ) -> tuple[Write, bytes, bytes]:
     """How a record is written, and what stands before the first and behind the last."""
     from millstream.cli.records import text
 
-    output = "jsonl" if options["as_envelopes"] else options["output"]
-    if options["template"] is not None:
-        return text.formatted(options["template"], options["null"]), b"", b""
+    output = "jsonl" if options.as_envelopes else options.output
+    if options.template is not None:
+        return text.formatted(options.template, options.null), b"", b""
     if output == "jsonl":
         return text.json_line, b"", b""
     if output == "json":
@@ -186,7 +217,7 @@ def _writer(
         return text.table_row, text.TABLE_HEAD, b""
     if formatter:
         return text.console_format(formatter).write, b"", b""
-    return text.plain(options["key_separator"], options["delimiter"], options["null"]), b"", b""
+    return text.plain(options.key_separator, options.delimiter, options.null), b"", b""
 
 
 def _array(write: Write) -> Write:
@@ -202,8 +233,8 @@ def _array(write: Write) -> Write:
 def _reading(
     consumer: Consumer,
     write: Write,
-    options: dict[str, Any],  # Any: click's
-    clock: Any,  # Any: SystemClock, which is imported late
+    options: _Options,
+    clock: Clock,
     stop: dict[TopicPartition, int] | None,
 ) -> Reading:
     from millstream.cli.records.reading import Reading
@@ -216,21 +247,21 @@ def _reading(
         flush=out.flush,
         now_ms=lambda: clock.now().monotonic_ms,
         stop=stop,
-        until_end=options["exit_at_end"],
-        count_max=options["count_max"],
-        silence_max_ms=options["silence_max_ms"],
-        skip_errors=options["skip_message_on_error"],
+        until_end=options.exit_at_end,
+        count_max=options.count_max,
+        silence_max_ms=options.silence_max_ms,
+        skip_errors=options.skip_message_on_error,
     )
 
 
-def _shower(options: dict[str, Any]) -> Callable[[ConsumerRecord], Shown]:  # Any: click's
+def _shower(options: _Options) -> Callable[[ConsumerRecord], Shown]:
     """Deserializes."""
     from millstream.cli.records.text import Shown
     from millstream.cli.value_formats import reader
 
-    registry = options["schema_registry"]
-    read_key = reader(options["key_format"], registry, is_key=True)
-    read_value = reader(options["value_format"], registry, is_key=False)
+    registry = options.schema_registry
+    read_key = reader(options.key_format, registry, is_key=True)
+    read_value = reader(options.value_format, registry, is_key=False)
 
     def show(record: ConsumerRecord) -> Shown:
         key, value, headers = record.key, record.value, record.headers

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
 from millstream.cli.command import ClientCommand
 from millstream.cli.group_options import (
     all_groups_option,
@@ -28,6 +29,22 @@ _topic = click.option(
 _RESET_COLUMNS: Final = ("group", "topic", "partition", "new_offset")
 _DELETED_COLUMNS: Final = ("group", "topic", "partition", "result")
 _CAN_BE_RESET: Final = ("Empty", "Dead")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    """Which offsets are moved, and where to: what click gives, by the names below."""
+
+    topics: tuple[str, ...]
+    all_topics: bool
+    to_earliest: bool
+    to_latest: bool
+    to_current: bool
+    to_offset: int | None
+    shift_by: int | None
+    to_datetime: str | None
+    by_duration: str | None
+    from_file: TextIO | None
 
 
 @click.command("reset-offsets", cls=ClientCommand)
@@ -61,7 +78,7 @@ def reset_offsets(
     execute: bool,
     dry_run: bool,
     export: bool,
-    **options: Any,  # Any: click's, see above
+    **given: Given,
 ) -> None:
     """Move the offsets of groups without members. Shows what would be done; --execute does it."""
     from millstream.cli.group_reset import plan_text
@@ -69,22 +86,24 @@ def reset_offsets(
 
     if execute and dry_run:
         raise click.UsageError("--execute or --dry-run, not both")
-    reset = _reset(options)
+    where = _Where(**given)
+    reset = _reset(where)
     rows: list[Row] = []
-    errors: dict[TopicPartition, KafkaError] = {}
+    errors: dict[tuple[str, TopicPartition], KafkaError] = {}
     with cluster.admin() as admin:
         for group_id in wanted_groups(admin, names, more, all_groups=all_groups):
             _check_without_members(admin, group_id)
-            plan = _plan(admin, group_id, reset, options)
+            plan = _plan(admin, group_id, reset, where)
             if export:
                 click.echo(plan_text(plan), nl=False)
             elif execute:
                 moved = {tp: OffsetAndMetadata(offset) for tp, offset in plan.items()}
-                errors |= admin.alter_consumer_group_offsets(group_id, moved).errors()
+                failed = admin.alter_consumer_group_offsets(group_id, moved).errors()
+                errors |= {(group_id, tp): error for tp, error in failed.items()}
             rows += [
                 {"group": group_id, "topic": tp.topic, "partition": tp.partition, "new_offset": at}
                 for tp, at in plan.items()
-                if tp not in errors
+                if (group_id, tp) not in errors
             ]
     if not export:
         print_rows(rows, output, _RESET_COLUMNS)
@@ -93,26 +112,30 @@ def reset_offsets(
     finish(errors, output)
 
 
-def _reset(options: dict[str, Any]) -> Reset | None:  # Any: click's
+def _reset(options: _Where) -> Reset | None:
     """None for a plan from a file."""
     from millstream.cli.group_reset import Reset
     from millstream.cli.records.offset_choice import duration_ms, timestamp_ms
     from millstream.runtime.system import SystemClock
 
-    chosen: list[Reset | None] = [
-        Reset(name) for name in ("earliest", "latest", "current") if options[f"to_{name}"]
-    ]
-    if options["to_offset"] is not None:
-        chosen.append(Reset("offset", options["to_offset"]))
-    if options["shift_by"] is not None:
-        chosen.append(Reset("shift", options["shift_by"]))
-    if options["to_datetime"] is not None:
-        chosen.append(Reset("time", timestamp_ms(options["to_datetime"])))
-    if options["by_duration"] is not None:
-        ago = duration_ms(options["by_duration"])
+    chosen: list[Reset | None] = []
+    if options.to_earliest:
+        chosen.append(Reset("earliest"))
+    if options.to_latest:
+        chosen.append(Reset("latest"))
+    if options.to_current:
+        chosen.append(Reset("current"))
+    if options.to_offset is not None:
+        chosen.append(Reset("offset", options.to_offset))
+    if options.shift_by is not None:
+        chosen.append(Reset("shift", options.shift_by))
+    if options.to_datetime is not None:
+        chosen.append(Reset("time", timestamp_ms(options.to_datetime)))
+    if options.by_duration is not None:
+        ago = duration_ms(options.by_duration)
         chosen.append(Reset("time", SystemClock().now().wall_ms - ago))
-    if options["from_file"] is not None:
-        chosen.append(None)
+    if options.from_file is not None:
+        chosen.append(None)  # the file says it for each partition
     if len(chosen) != 1:
         raise click.UsageError(
             "say once where to: --to-earliest, --to-latest, --to-current, --to-offset, --shift-by,"
@@ -139,36 +162,32 @@ def _plan(
     admin: Admin,
     group_id: str,
     reset: Reset | None,
-    options: dict[str, Any],  # Any: click's
+    options: _Where,
 ) -> dict[TopicPartition, int]:
     from millstream.cli.group_reset import new_offsets, parse_plan
 
     if reset is None:
-        return parse_plan(options["from_file"].read())
+        assert options.from_file is not None, "nothing else leaves the reset open"
+        options.from_file.seek(0)
+        return parse_plan(options.from_file.read())
     found = admin.list_consumer_group_offsets([group_id]).result(group_id)
     committed = {tp: found.result(tp).offset for tp in found}
-    partitions = _partitions(admin, list(committed), options)
+    partitions = sorted(committed) if options.all_topics else _partitions(admin, options.topics)
     return new_offsets(reset, partitions, _known(admin, partitions, committed))
 
 
-def _partitions(
-    admin: Admin,
-    committed: list[TopicPartition],
-    options: dict[str, Any],  # Any: click's
-) -> list[TopicPartition]:
+def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
     from millstream.cli.group_reset import parse_targets
     from millstream.model import TopicPartition
 
-    if options["all_topics"]:
-        return sorted(committed)
-    targets = parse_targets(options["topics"])
+    targets = parse_targets(topics)
     if not targets:
         raise click.UsageError("say of which topics: --topic TOPIC[:P,P] or --all-topics")
-    topics = admin.describe_topics(targets).raise_errors()
+    found = admin.describe_topics(targets).raise_errors()
     return [
         TopicPartition(name, each.partition)
         for name, wanted in targets.items()
-        for each in topics.result(name).partitions
+        for each in found.result(name).partitions
         if wanted is None or each.partition in wanted
     ]
 
@@ -210,7 +229,7 @@ def delete_offsets(
     if len(wanted) != 1:
         raise click.UsageError("name one GROUP")
     with cluster.admin() as admin:
-        partitions = _partitions(admin, [], {"topics": topics, "all_topics": False})
+        partitions = _partitions(admin, topics)
         errors = admin.delete_consumer_group_offsets(wanted[0], partitions).errors()
     rows = [
         {"group": wanted[0], "topic": tp.topic, "partition": tp.partition, "result": "deleted"}

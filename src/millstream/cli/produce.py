@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
+from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options, pairs
 from millstream.cli.command import ClientCommand
 from millstream.cli.value_formats import FORMATS, format_of
 
@@ -17,6 +18,33 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Producer
 
 _READER_PREFIXES = ("parse.", "key.separator", "headers.", "null.marker", "ignore.error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """What click gives, by the names below."""
+
+    topic: str | None
+    key: str | None
+    key_separator: str | None
+    delimiter: str
+    headers: tuple[str, ...]
+    partition: int | None
+    compression: str | None
+    null: str | None
+    empty_is_null: bool
+    input_format: str
+    keep_partitions: bool
+    acks: str | None
+    transactional_id: str | None
+    every: int | None
+    properties: tuple[str, ...]
+    key_format: str
+    value_format: str
+    key_schema: str | None
+    value_schema: str | None
+    schema_registry: str | None
+    quiet: bool
 
 
 def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
@@ -67,9 +95,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option("--value-schema", metavar="TEXT|@FILE", help="Default: the subject's latest.")
 @click.option("--schema-registry", metavar="URL", help="For avro and json-schema.")
 @click.option("--quiet", "-q", is_flag=True, help="No count on standard error.")
-def produce(
-    arguments: tuple[str, ...], *, cluster: ClusterOptions, **options: Any
-) -> None:  # Any: click's, see above
+def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Given) -> None:
     """Write each line of standard input or of the FILEs as a record to TOPIC.
 
     Ends when everything is acknowledged; prints the count on standard error.
@@ -77,27 +103,30 @@ def produce(
     from millstream.clients.blocking import Producer
     from millstream.clients.core.config import ProducerConfig
 
-    topic, files = _topic_and_files(arguments, options["topic"])
-    given = pairs(options["properties"], "--property")
-    reader = {key: value for key, value in given.items() if key.startswith(_READER_PREFIXES)}
-    client = {key.replace(".", "_"): value for key, value in given.items() if key not in reader}
+    options = _Options(**given)
+    topic, files = _topic_and_files(arguments, options.topic)
+    properties = pairs(options.properties, "--property")
+    reader = {key: value for key, value in properties.items() if key.startswith(_READER_PREFIXES)}
+    client = {
+        key.replace(".", "_"): value for key, value in properties.items() if key not in reader
+    }
     parse = _parser(options, reader)
     convert = _converter(options)
     chosen = {
-        "compression_type": options["compression"],
-        "acks": options["acks"],
-        "transactional_id": options["transactional_id"],
+        "compression_type": options.compression,
+        "acks": options.acks,
+        "transactional_id": options.transactional_id,
     }
     with Producer(**cluster.settings(ProducerConfig, **chosen, **client)) as producer:
-        writing = _Writing(producer, topic, options["partition"], convert)
-        records = _lines(files, options["delimiter"], parse)
+        writing = _Writing(producer, topic, options.partition, convert)
+        records = _lines(files, options.delimiter, parse)
         try:
-            if options["transactional_id"] is None:
+            if options.transactional_id is None:
                 writing.write(records)
             else:
-                writing.write_in_transactions(records, options["every"])
+                writing.write_in_transactions(records, options.every)
         finally:
-            if not options["quiet"]:
+            if not options.quiet:
                 click.echo(f"{writing.count} records written to {topic}", err=True)
 
 
@@ -120,21 +149,21 @@ def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Lin
             yield from map(parse, split(source, end))
 
 
-def _parser(options: dict[str, Any], reader: dict[str, str]) -> Parse:  # Any: click's
+def _parser(options: _Options, reader: dict[str, str]) -> Parse:
     from millstream.cli.records.lines import line_format, parse_envelope
     from millstream.cli.records.text import unescaped
 
-    if options["input_format"] == "jsonl":
-        return partial(parse_envelope, keeps_partition=options["keep_partitions"])
-    separator = options["key_separator"]
+    if options.input_format == "jsonl":
+        return partial(parse_envelope, keeps_partition=options.keep_partitions)
+    separator = options.key_separator
     parse = line_format(
         reader,
         None if separator is None else unescaped(separator),
-        "" if options["empty_is_null"] else options["null"],
+        "" if options.empty_is_null else options.null,
     ).parse
-    key = None if options["key"] is None else options["key"].encode()
+    key = None if options.key is None else options.key.encode()
     headers: Headers = [
-        (name, value.encode()) for name, value in pairs(options["headers"], "-H").items()
+        (name, value.encode()) for name, value in pairs(options.headers, "-H").items()
     ]
     if key is None and not headers:
         return parse
@@ -152,15 +181,15 @@ def _parser(options: dict[str, Any], reader: dict[str, str]) -> Parse:  # Any: c
 Convert = Callable[[str, "Line"], "Line"]
 
 
-def _converter(options: dict[str, Any]) -> Convert | None:  # Any: click's
+def _converter(options: _Options) -> Convert | None:
     """Typed text to bytes; None where both are text already."""
-    if options["key_format"] == options["value_format"] == "string":
+    if options.key_format == options.value_format == "string":
         return None
     from millstream.cli.value_formats import writer
 
-    registry = options["schema_registry"]
-    write_key = writer(options["key_format"], options["key_schema"], registry, is_key=True)
-    write_value = writer(options["value_format"], options["value_schema"], registry, is_key=False)
+    registry = options.schema_registry
+    write_key = writer(options.key_format, options.key_schema, registry, is_key=True)
+    write_value = writer(options.value_format, options.value_schema, registry, is_key=False)
 
     def convert(topic: str, line: Line) -> Line:
         headers = line.headers or []

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import HEADER, Read
 from millstream.runtime.system import SystemClock
@@ -18,6 +19,23 @@ if TYPE_CHECKING:
     from millstream.model import TopicPartition
 
 _POLL_MS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """What click gives, by the names below."""
+
+    named: str | None
+    count: int | None
+    group: str | None
+    from_latest: bool
+    silence_max_ms: int
+    fetch_size: int | None
+    arrow: bool
+    interval_ms: int
+    show_detailed_stats: bool
+    hide_header: bool
+    output: str
 
 
 @click.command(cls=ClientCommand)
@@ -58,9 +76,7 @@ _POLL_MS = 100
 @click.option(
     "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
 )
-def consume(
-    topic: str | None, *, cluster: ClusterOptions, **options: Any
-) -> None:  # Any: click's, see above
+def consume(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> None:
     """Read TOPIC and count. Without --group and --num-records it ends where the topic ends now."""
     from millstream.cli.perf.rebalances import RebalanceTimer
     from millstream.cli.records.offset_choice import Bounds, Start
@@ -68,34 +84,35 @@ def consume(
     from millstream.clients.blocking import Consumer
     from millstream.clients.core.config import ConsumerConfig
 
-    topic = topic or options["named"]
+    options = _Options(**given)
+    topic = topic or options.named
     if topic is None:
         raise click.UsageError("give a TOPIC")
     settings = cluster.settings(
         ConsumerConfig,
-        group_id=options["group"],
-        max_partition_fetch_bytes=options["fetch_size"],
-        auto_offset_reset="latest" if options["from_latest"] else "earliest",
+        group_id=options.group,
+        max_partition_fetch_bytes=options.fetch_size,
+        auto_offset_reset="latest" if options.from_latest else "earliest",
         allow_auto_create_topics=False,
     )
-    if options["group"] is None:
+    if options.group is None:
         with cluster.admin() as admin:
             partitions = partitions_of(admin, [topic], None, None)
     with Consumer(**settings) as consumer:
         run = _Run(consumer, options)
-        if options["group"] is None:
-            start = Start("end" if options["from_latest"] else "beginning")
-            run.ends = seek(consumer, partitions, Bounds(start), until_end=not options["count"])
+        if options.group is None:
+            start = Start("end" if options.from_latest else "beginning")
+            run.ends = seek(consumer, partitions, Bounds(start), until_end=not options.count)
         else:
             run.rebalances = RebalanceTimer(run.now_ms)
             consumer.subscribe([topic], listener=run.rebalances)
         whole = run.read()
-    if options["output"] != "table":
+    if options.output != "table":
         import orjson
 
         click.echo(orjson.dumps(whole.members()))
         return
-    if not options["hide_header"]:
+    if not options.hide_header:
         click.echo(HEADER)
     click.echo(whole.line())
 
@@ -103,19 +120,17 @@ def consume(
 class _Run:
     """Polls and counts."""
 
-    def __init__(self, consumer: Consumer, options: dict[str, Any]) -> None:  # Any: click's
+    def __init__(self, consumer: Consumer, options: _Options) -> None:
         self._consumer = consumer
         self._clock = SystemClock()
         self._poll: Callable[[], tuple[int, int]] = (
-            self._poll_arrow if options["arrow"] else self._poll_records
+            self._poll_arrow if options.arrow else self._poll_records
         )
-        if options["arrow"]:
+        if options.arrow:
             import pyarrow.compute as _  # noqa: F401 - its import shall not be timed
-        self._count_max: int | None = options["count"]
-        self._silence_max_ms: int = options["silence_max_ms"]
-        self._report_ms: int | None = (
-            options["interval_ms"] if options["show_detailed_stats"] else None
-        )
+        self._count_max: int | None = options.count
+        self._silence_max_ms: int = options.silence_max_ms
+        self._report_ms: int | None = options.interval_ms if options.show_detailed_stats else None
         self.ends: dict[TopicPartition, int] | None = None
         self.rebalances: RebalanceTimer | None = None
 

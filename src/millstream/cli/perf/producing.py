@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, cluster_options
+from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import Sent
 
@@ -23,6 +24,26 @@ if TYPE_CHECKING:
 _PAYLOADS = 256
 """As many different ones, so that compression has something to do and making them costs nothing."""
 _LETTERS = bytes(65 + byte % 26 for byte in range(256))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """What click gives, by the names below."""
+
+    named: str | None
+    count: int
+    size: int
+    throughput: float
+    payload_file: str | None
+    payload_delimiter: str
+    props: tuple[str, ...]
+    acks: str | None
+    compression: str | None
+    transactional_id: str | None
+    transaction_duration_ms: int
+    warmup_records: int
+    interval_ms: int
+    output: str
 
 
 @click.command(cls=ClientCommand)
@@ -78,33 +99,32 @@ _LETTERS = bytes(65 + byte % 26 for byte in range(256))
 @click.option(
     "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
 )
-def produce(
-    topic: str | None, *, cluster: ClusterOptions, **options: Any
-) -> None:  # Any: click's, see above
+def produce(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> None:
     """Send records to TOPIC and time them."""
     from millstream.clients.blocking import Producer
     from millstream.clients.core.config import ProducerConfig
 
-    topic = topic or options["named"]
+    options = _Options(**given)
+    topic = topic or options.named
     if topic is None:
         raise click.UsageError("give a TOPIC")
     both = ClusterOptions(
-        cluster.bootstrap, cluster.config_file, (*cluster.properties, *options["props"])
+        cluster.bootstrap, cluster.config_file, (*cluster.properties, *options.props)
     )
     settings = both.settings(
         ProducerConfig,
-        acks=options["acks"],
-        compression_type=options["compression"],
-        transactional_id=options["transactional_id"],
+        acks=options.acks,
+        compression_type=options.compression,
+        transactional_id=options.transactional_id,
     )
     with Producer(**settings) as producer:
         run = _Run(producer, topic, options)
-        if options["transactional_id"] is not None:
+        if options.transactional_id is not None:
             producer.init_transactions()
-        if options["warmup_records"]:
-            run.send(options["warmup_records"])
-        sent = run.send(options["count"])
-    if options["output"] == "table":
+        if options.warmup_records:
+            run.send(options.warmup_records)
+        sent = run.send(options.count)
+    if options.output == "table":
         click.echo(sent.summary(run.ended_ms))
     else:
         import orjson
@@ -116,34 +136,32 @@ def _now_ms() -> float:
     return perf_counter() * 1000
 
 
-def _payloads(options: dict[str, Any]) -> Iterator[bytes]:  # Any: click's
+def _payloads(options: _Options) -> Iterator[bytes]:
     from millstream.cli.records.lines import split
     from millstream.cli.records.text import unescaped
     from millstream.runtime.system import SystemRandom
 
-    if options["payload_file"] is not None:
-        with Path(options["payload_file"]).open("rb") as file:
-            values = list(split(file, unescaped(options["payload_delimiter"])))
+    if options.payload_file is not None:
+        with Path(options.payload_file).open("rb") as file:
+            values = list(split(file, unescaped(options.payload_delimiter)))
         if not values:
             raise click.UsageError(f"{options['payload_file']} is empty")
         return cycle(values)
     random = SystemRandom()
-    return cycle([random.randbytes(options["size"]).translate(_LETTERS) for _ in range(_PAYLOADS)])
+    return cycle([random.randbytes(options.size).translate(_LETTERS) for _ in range(_PAYLOADS)])
 
 
 class _Run:
     """Sends, waits where it is too fast, reports. Acknowledgements come on the clients' thread."""
 
-    def __init__(
-        self, producer: Producer, topic: str, options: dict[str, Any]
-    ) -> None:  # Any: click's
+    def __init__(self, producer: Producer, topic: str, options: _Options) -> None:
         self._producer = producer
         self._topic = topic
         self._payloads = _payloads(options)
-        self._per_ms = options["throughput"] / 1000
-        self._interval_ms: int = options["interval_ms"]
+        self._per_ms = options.throughput / 1000
+        self._interval_ms: int = options.interval_ms
         self._transaction_ms: int | None = (
-            None if options["transactional_id"] is None else options["transaction_duration_ms"]
+            None if options.transactional_id is None else options.transaction_duration_ms
         )
         self._pause = threading.Event()
         self._all = self._window = Sent(0)
