@@ -231,7 +231,10 @@ async def list_config_resources(
     *,
     timeout_ms: int | None = None,
 ) -> list[ConfigResource]:
-    """Resources of these types, by default of all (Kafka 4.1; client metrics alone since 3.7), sorted."""
+    """Resources of these types, by default of all (Kafka 4.1; client metrics alone since 3.7), sorted.
+
+    Types of a later Kafka are left out.
+    """
     wanted = sorted(set(types))
 
     def build(asked: Asked[None]) -> ListConfigResourcesRequest:
@@ -248,6 +251,7 @@ async def list_config_resources(
         listed = [
             ConfigResource(ConfigResourceType(each.resource_type), each.resource_name)
             for each in response.config_resources
+            if each.resource_type in ConfigResourceType.__members__.values()
         ]
         return dict.fromkeys(asked.keys, sorted(listed))
 

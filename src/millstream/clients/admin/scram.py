@@ -59,7 +59,10 @@ class DeleteScramCredential:
 async def describe_user_scram_credentials(
     admin: Admin, users: Iterable[str] = (), *, timeout_ms: int | None = None
 ) -> Results[str, list[ScramCredentialInfo]]:
-    """Of these users, or of all that have any (Kafka 2.7). ResourceNotFound for a user without credentials."""
+    """Of these users, or of all that have any (Kafka 2.7). ResourceNotFound for a user without credentials.
+
+    Mechanisms of a later Kafka are left out.
+    """
     names = [UserName(user) for user in users]
 
     def read(
@@ -144,4 +147,5 @@ def _described(
     return sorted(
         ScramCredentialInfo(ScramMechanism(each.mechanism), each.iterations)
         for each in result.credential_infos
+        if each.mechanism in ScramMechanism.__members__.values()
     )

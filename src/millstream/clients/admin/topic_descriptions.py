@@ -89,6 +89,8 @@ async def describe_topics(
                 pages.take(await admin.driver.one(_next_page(pages), None, deadline_ms))
         except UnsupportedVersion:
             pass  # an older broker: Metadata knows almost as much
+        except KafkaError as error:
+            return Results(dict.fromkeys(keys, error))
         else:
             return Results({key: pages.result(key) for key in keys if isinstance(key, str)})
     return await _from_metadata(
