@@ -145,7 +145,7 @@ def _payloads(options: _Options) -> Iterator[bytes]:
         with Path(options.payload_file).open("rb") as file:
             values = list(split(file, unescaped(options.payload_delimiter)))
         if not values:
-            raise click.UsageError(f"{options['payload_file']} is empty")
+            raise click.UsageError(f"{options.payload_file} is empty")
         return cycle(values)
     random = SystemRandom()
     return cycle([random.randbytes(options.size).translate(_LETTERS) for _ in range(_PAYLOADS)])
