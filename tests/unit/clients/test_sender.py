@@ -16,9 +16,12 @@ from millstream.clients.core.cluster_metadata import (
 from millstream.clients.core.produce_request import ProduceIntent
 from millstream.clients.core.producer_batch import ProducerBatch
 from millstream.clients.core.sender import Sender, SenderPolicy
+from millstream.clients.core.transaction import Transaction
+from millstream.clients.core.transaction_errors import TransactionAborted
 from millstream.errors import (
     KafkaError,
     MessageTooLarge,
+    MillstreamError,
     NetworkException,
     RequestTimedOut,
     TopicAuthorizationFailed,
@@ -62,27 +65,34 @@ class World:
         idempotent: bool = True,
         retries: int = 1000,
         known: bool = True,
+        acks: int = -1,
+        in_flight_max: int = 5,
+        availability_timeout_ms: int = 0,
+        transaction: Transaction | None = None,
     ) -> None:
+        self.transaction = transaction
         self.now_ms = 0
         self.accumulator = RecordAccumulator(
             AccumulatorLimits(batch_bytes=200, memory_bytes=10_000, delivery_timeout_ms=10_000)
         )
         self.sender = Sender(
             SenderPolicy(
-                acks=-1,
+                acks=acks,
                 idempotent=idempotent,
                 codec=Codec.NONE,
                 linger_ms=5,
                 request_bytes_max=1_000,
                 request_timeout_ms=3_000,
-                in_flight_max=5,
+                in_flight_max=in_flight_max,
                 retries=retries,
                 backoff=Backoff(100, 1_000),
+                availability_timeout_ms=availability_timeout_ms,
             ),
             self.accumulator,
             Steady(),
+            transaction,
         )
-        if idempotent:
+        if idempotent and transaction is None:
             self.sender.set_producer_id(77, 0)
             for partition in range(len(leaders)):
                 queue = self.accumulator.queue("t", partition)
@@ -369,3 +379,123 @@ def test_topics_without_an_id_keep_the_request_below_version_13() -> None:
     (intent,) = world.drain()
     assert intent.version_max > 13
     assert ProduceIntent(1, {}, {"t": Uuid(bytes(16))}, -1, 1).version_max == 12
+
+
+@pytest.mark.parametrize("acks", [-1, 0, 1])
+def test_acks_are_asked_for_as_they_are_set(acks: int) -> None:
+    world = World(idempotent=acks == -1, acks=acks)
+    (batch,) = world.add(b"a")
+    (intent,) = world.drain(after_ms=5)
+    assert intent.request().acks == acks
+    if acks == 0:
+        assert world.sender.handle_response(intent, None, world.now_ms) == [batch]
+        assert batch.metadata_of(0).offset == -1
+
+
+def test_too_few_replicas_are_waited_for_and_named_in_the_end() -> None:
+    world = World()
+    (batch,) = world.add(b"a")
+    while batch.outcome is None:
+        for intent in world.drain(after_ms=1_000):
+            world.answer(intent, code=19)
+        world.sender.expire(world.now_ms)
+    assert "min.insync.replicas" in str(error_of(batch))
+    assert world.now_ms >= 10_000
+
+
+def test_without_a_leader_metadata_is_wanted_and_with_one_the_batch_goes() -> None:
+    world = World(leaders=(-1,))
+    world.add(b"a")
+    assert world.drain(after_ms=5) == []
+    assert world.sender.metadata_wanted
+    world.lead(2)
+    assert [intent.node_id for intent in world.drain()] == [2]
+
+
+def test_a_broker_without_a_connection_is_skipped_and_others_are_served() -> None:
+    world = World(leaders=(1, 2))
+    for partition in range(2):
+        world.add(b"x", partition=partition)
+    world.now_ms += 5
+    ready = world.sender.drain(world.cluster, world.now_ms, is_ready=lambda node: node == 2)
+    assert [intent.node_id for intent in ready] == [2]
+    assert [intent.node_id for intent in world.drain()] == [1]
+
+
+def test_a_broker_that_takes_nothing_for_too_long_is_avoided_until_it_does() -> None:
+    world = World(availability_timeout_ms=500)
+    world.add(b"x")
+    world.now_ms += 5
+    assert world.sender.drain(world.cluster, world.now_ms, is_ready=lambda _: False) == []
+    assert world.sender.avoided_nodes(world.now_ms + 499) == set()
+    assert world.sender.avoided_nodes(world.now_ms + 500) == {1}
+    assert len(world.drain()) == 1
+    assert world.sender.avoided_nodes(world.now_ms + 10_000) == set()
+
+
+def test_with_one_request_in_flight_nothing_overtakes_a_batch() -> None:
+    world = World(idempotent=False, in_flight_max=1)
+    world.big(2)
+    (first,) = world.drain()
+    assert world.drain() == []
+    world.lose(first)
+    (again,) = world.drain(after_ms=100)
+    assert values(again) == values(first)
+
+
+def transactional() -> World:
+    """In a transaction, in the flow where partitions join by themselves."""
+    transaction = Transaction("id")
+    transaction.restart()
+    transaction.initialized((77, 3))
+    transaction.begin(is_implicit=True)
+    return World(transaction=transaction)
+
+
+def test_batches_of_a_transaction_carry_its_identity_and_its_name() -> None:
+    world = transactional()
+    world.add(b"a")
+    (intent,) = world.drain(after_ms=5)
+    assert numbers(intent) == (77, 3, 0)
+    encoded = batch_of(intent).encoded
+    assert encoded is not None
+    assert read_header(encoded).is_transactional
+    assert intent.request().transactional_id == "id"
+    assert intent.version_max > 12
+
+
+def test_a_failed_transaction_fails_what_waits_and_tries_nothing_again() -> None:
+    world = transactional()
+    world.big(1)
+    (sent,) = world.drain()
+    world.add(b"waiting")
+    transaction = world.transaction
+    assert transaction is not None
+    transaction.fail(TopicAuthorizationFailed("no"), is_fatal=False)
+    assert [type(error_of_any(b)) for b in world.sender.expire(world.now_ms)] == [
+        TransactionAborted
+    ]
+    (lost,) = world.lose(sent)
+    assert isinstance(error_of_any(lost), TransactionAborted)
+    assert world.accumulator.memory_used == 0
+
+
+def test_the_next_transaction_numbers_its_batches_from_zero_under_its_own_epoch() -> None:
+    world = transactional()
+    transaction = world.transaction
+    assert transaction is not None
+    world.add(b"a", b"b")
+    (intent,) = world.drain(after_ms=5)
+    world.answer(intent)
+    transaction.begin_commit()
+    transaction.ended((77, 4))
+    transaction.begin(is_implicit=True)
+    world.add(b"c")
+    (intent,) = world.drain(after_ms=5)
+    assert numbers(intent) == (77, 4, 0)
+
+
+def error_of_any(batch: ProducerBatch) -> MillstreamError:
+    assert batch.outcome is not None
+    assert batch.outcome.error is not None
+    return batch.outcome.error
