@@ -81,7 +81,7 @@ class ClassicMember:
         self._failures = 0
         self._last_poll_ms = cluster.now_ms()
         self._fatal: KafkaError | None = None
-        self._shared_out: dict[str, list[frozenset[str]]] = {}
+        self._shared_out: dict[str, object] = {}
         """What there was when we, the leader, last shared it out. Empty for the others."""
         self._metadata_version = -1
 
@@ -157,7 +157,9 @@ class ClassicMember:
         if self._membership.state is not MemberState.STABLE:
             self._new_assignment = None  # of a generation that we are not in any more
             return
-        revoked = await self._owned.take_over(self._new_assignment, before_revoke)
+        revoked = await self._owned.take_over(
+            self._new_assignment, before_revoke, lambda: not self._membership.assignment_lost
+        )
         self._new_assignment = None
         if revoked and self._membership.policy.is_cooperative:
             self._membership.want_rejoin("partitions were given up for others")
@@ -170,8 +172,13 @@ class ClassicMember:
         picture = self._cluster.picture
         if match_topics(self._subscription, picture, exclude_internal=self._exclude_internal):
             self._membership.want_rejoin("topics that match the pattern came or went")
-        if self._shared_out and self._shared_out != self._to_share_out():
+        if self._shared_out and self._shared_out != self._snapshot(self._to_share_out()):
             self._membership.want_rejoin("partitions of the group's topics came or went")
+
+    def _snapshot(self, topics: dict[str, list[frozenset[str]]]) -> dict[str, object]:
+        """What makes a leader share out anew: other partitions, and other racks if it is on one itself, as in Java."""
+        on_rack = self._membership.policy.rack is not None
+        return {topic: racks if on_rack else len(racks) for topic, racks in topics.items()}
 
     def _to_share_out(self) -> dict[str, list[frozenset[str]]]:
         """What the cluster has of the topics that the group wants: their partitions, and on which racks those are."""
@@ -240,8 +247,9 @@ class ClassicMember:
             deadline_ms = self._cluster.now_ms() + self._membership.policy.heartbeat_interval_ms
             with contextlib.suppress(RequestTimedOut):
                 await self._cluster.refresh_metadata(deadline_ms)
-        self._shared_out = self._to_share_out()
-        return self._membership.share_out(self._shared_out)
+        topics_on_racks = self._to_share_out()
+        self._shared_out = self._snapshot(topics_on_racks)
+        return self._membership.share_out(topics_on_racks)
 
     def _keep_heart_beating(self) -> None:
         if self._heartbeat_task is None or self._heartbeat_task.done():

@@ -112,7 +112,9 @@ class ConsumerMember:
             plan = membership.plan_reconciliation(self._names())
             if plan is None:
                 break
-            await self._owned.take_over(plan.partitions, before_revoke)
+            await self._owned.take_over(
+                plan.partitions, before_revoke, lambda: membership.is_reconciling
+            )
             membership.reconciled(plan)
         self._last_poll_ms = self._cluster.now_ms()
         self._keep_heart_beating()
@@ -175,10 +177,10 @@ class ConsumerMember:
 
     def _has_work(self) -> bool:
         membership = self._membership
+        if membership.has_lost_partitions or self._error is not None:
+            return True
         return (
-            membership.has_lost_partitions
-            or self._error is not None
-            or membership.plan_reconciliation(self._names()) is not None
+            membership.is_reconciling and membership.plan_reconciliation(self._names()) is not None
         )
 
     def _keep_heart_beating(self) -> None:

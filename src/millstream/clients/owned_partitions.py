@@ -1,7 +1,7 @@
 """The partitions that a member of a group holds, and how the application hears of changes.
 
 The order is Java's: what is taken away is committed and told while it is still held; what is new is told when it is held.
-A listener that fails, or is cancelled, is told again by the next poll().
+A listener that fails, or is cancelled, is told again by the next poll(); but not of what is lost, which is gone at once.
 """
 
 from __future__ import annotations
@@ -34,14 +34,23 @@ class OwnedPartitions:
         return set(self._subscription.partitions)
 
     async def take_over(
-        self, partitions: Iterable[TopicPartition], before_revoke: BeforeRevoke
+        self,
+        partitions: Iterable[TopicPartition],
+        before_revoke: BeforeRevoke,
+        is_ours: Callable[[], bool],
     ) -> set[TopicPartition]:
-        """Hold exactly these from now on. Returns what was given up for it."""
+        """Hold exactly these from now on. Returns what was given up for it.
+
+        `is_ours` is asked when that is done, which may have taken so long that the group went on without us.
+        """
         owned, assigned = self.all, set(partitions)
         revoked = owned - assigned
         if revoked:
             await before_revoke()
             await self.listener.on_partitions_revoked(revoked)
+            self._subscription.set_partitions(sorted(owned & assigned))
+            if not is_ours():
+                return revoked
         self._untold = (self._untold & assigned) | (assigned - owned)
         self._subscription.set_partitions(sorted(assigned))
         for topic_partition in assigned - owned:

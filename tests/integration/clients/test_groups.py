@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from millstream.clients import Admin, Consumer, Producer, TopicPartition
+from millstream.clients import Admin, CommitFailed, Consumer, Producer, TopicPartition
 from millstream.clients.connection import Connection
 from millstream.clients.core.assignors import (
     Assignment,
@@ -164,6 +164,8 @@ async def test_a_member_that_does_not_poll_loses_its_partitions_and_is_told(
         await until_shared([stuck], 2)
         other.subscribe([topic])
         await until_shared([other], 2)
+        with pytest.raises(CommitFailed):
+            await stuck.commit({TopicPartition(topic, 0): 7})
         await stuck.poll(timeout_ms=0)
         assert diary.entries == [("assigned", {0, 1}), ("lost", {0, 1})]
         await until_shared([stuck, other], 2)

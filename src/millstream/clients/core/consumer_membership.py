@@ -150,6 +150,11 @@ class ConsumerMembership:
         """What we hold may have other owners already; call `rejoin` when it is let go."""
         return self.state in (ConsumerMemberState.FENCED, ConsumerMemberState.STALE)
 
+    @property
+    def is_reconciling(self) -> bool:
+        """There is an assignment to take over, and it is still ours."""
+        return self.state is ConsumerMemberState.RECONCILING
+
     # ---- what is wanted
 
     def subscribe(self, topics: Iterable[str], regex: str | None = None) -> None:
@@ -228,7 +233,7 @@ class ConsumerMembership:
 
     def plan_reconciliation(self, names: Mapping[Uuid, str]) -> Reconciliation | None:
         """What to hold next, as far as the topics' names are known; None when there is nothing to do (yet)."""
-        if self.state is not ConsumerMemberState.RECONCILING:
+        if not self.is_reconciling:
             return None
         known = frozenset(item for item in self._target.partitions if item[0] in names)
         resolved = LocalAssignment(self._target.epoch, known)
@@ -243,13 +248,13 @@ class ConsumerMembership:
 
     def reconciled(self, done: Reconciliation) -> None:
         """It is taken over; the next heartbeat says so. Void if we were counted out meanwhile."""
-        if self.state is ConsumerMemberState.RECONCILING:
+        if self.is_reconciling:
             self._current = done.assignment
             self.state = ConsumerMemberState.ACKNOWLEDGING
 
     def unknown_topics(self, names: Mapping[Uuid, str]) -> list[Uuid]:
         """Ids of assigned topics whose names are not known, in order."""
-        if self.state is not ConsumerMemberState.RECONCILING:
+        if not self.is_reconciling:
             return []
         return sorted({topic_id for topic_id, _ in self._target.partitions} - names.keys())
 
