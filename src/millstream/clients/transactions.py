@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from millstream.clients.cluster import Cluster, CoordinatorType
 from millstream.clients.connection import AnyResponse
+from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.config import ProducerConfig
 from millstream.clients.core.transaction import NOBODY, Transaction, TransactionState
 from millstream.clients.core.transaction_errors import (
@@ -65,8 +66,8 @@ Guard = contextlib.AbstractContextManager[object]
 
 _log = logging.getLogger(__name__)
 
-_CONCURRENT_WAIT_MS = 20
-"""The markers of the transaction before are being written, which takes moments: as long as Java waits."""
+_CONCURRENT = Backoff(2, 20)
+"""The markers of the transaction before are being written, which takes moments; Java waits 20 ms each time."""
 _ANY_VERSION = 2**15
 _LEAVE_MS = 5_000
 """How long a close that does not wait still tries to abort."""
@@ -368,11 +369,13 @@ class Transactions:
         )
 
         async def patiently(node_id: int) -> AnyResult:
+            refusals = 0
             while True:
                 try:
                     return await ask(node_id)
                 except ConcurrentTransactions:
-                    await asyncio.sleep(_CONCURRENT_WAIT_MS / 1000)
+                    refusals += 1
+                    await asyncio.sleep(_CONCURRENT.delay_ms(refusals, self._cluster.random) / 1000)
 
         return await self._cluster.with_coordinator(key, patiently, deadline_ms, kind)
 
