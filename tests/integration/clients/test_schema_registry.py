@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,7 @@ from millstream.clients.serdes.registry import (
     VersionNotFound,
 )
 from millstream.errors import ConfigError
+from tests.integration.clients.certificates import Authority
 from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
 
 FIRST = Schema('{"type":"string"}')
@@ -194,6 +197,31 @@ async def test_a_login_may_stand_in_the_address_and_is_never_shown(
             await registry.subjects()
     assert server.contents.logins[0] == "Basic YW5uOnNlY3JldA=="
     assert "secret" not in str(raised.value)
+
+
+async def test_https_needs_an_authority_that_is_trusted(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate = authority.issue("registry")
+    server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server_context.load_cert_chain(certificate)
+    with FakeSchemaRegistry(server_context) as server:
+        trusting = ssl.create_default_context(cafile=authority.path)
+        async with SchemaRegistry(server.url, ssl_context=trusting, limits=AT_ONCE) as registry:
+            assert await registry.subjects() == []
+        async with SchemaRegistry(server.url, limits=AT_ONCE) as registry:
+            with pytest.raises(SchemaRegistryUnavailable, match="CERTIFICATE_VERIFY_FAILED"):
+                await registry.subjects()
+
+
+async def test_a_call_that_is_cancelled_leaves_the_registry_as_it_was(
+    server: FakeSchemaRegistry, registry: SchemaRegistry
+) -> None:
+    asked = asyncio.ensure_future(registry.register("s", FIRST))
+    await asyncio.sleep(0)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert (await registry.register("s", FIRST)).schema_id == 1
 
 
 async def test_a_closed_registry_says_so(registry: SchemaRegistry) -> None:
