@@ -94,7 +94,12 @@ class World:
             **IMPATIENT,
         }
         if protocol == "classic":
-            self._settings |= {"heartbeat_interval_ms": 100, "session_timeout_ms": 1500}
+            # Apache Kafka waits for a member whose connection was lost while it joined for all of the rebalance time.
+            self._settings |= {
+                "heartbeat_interval_ms": 100,
+                "session_timeout_ms": 1500,
+                "max_poll_interval_ms": 4000,
+            }
         self._topic = topic
         self._names: Iterator[str] = (f"member-{number}" for number in range(100))
 
