@@ -107,6 +107,25 @@ def test_heartbeats_come_as_often_as_the_coordinator_says_and_repeat_nothing() -
     assert membership.heartbeat_due_ms(5_000) == 5_000
 
 
+def test_who_is_given_nothing_at_first_asks_again_soon() -> None:
+    membership = member()
+    membership.handle_poll()
+    answer(membership, epoch=1, at_ms=10_000)
+    assert membership.heartbeat_due_ms(10_000) in range(80, 121)
+    answer(membership, epoch=1, at_ms=10_100)
+    assert membership.heartbeat_due_ms(10_100) in range(160, 241)
+    answer(membership, 0, epoch=2, at_ms=10_300)
+    assert membership.heartbeat_due_ms(10_300) == 5_000
+
+
+def test_who_is_given_nothing_for_a_whole_interval_has_got_its_share() -> None:
+    membership = member()
+    membership.handle_poll()
+    answer(membership, epoch=1, at_ms=10_000)
+    answer(membership, epoch=1, at_ms=15_000)
+    assert membership.heartbeat_due_ms(15_000) == 5_000
+
+
 def test_another_subscription_is_told_at_once() -> None:
     membership = joined()
     membership.subscribe(["u"])

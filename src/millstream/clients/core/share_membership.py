@@ -64,6 +64,8 @@ class ShareMembership:
         self._interval_ms = 0
         self._due_ms = 0
         self._failures = 0
+        self._joined_ms = 0
+        self._empty_answers = 0
 
     @property
     def is_refused(self) -> bool:
@@ -132,19 +134,17 @@ class ShareMembership:
                 error_for(response.error_code, response.error_message), now_ms
             )
         self._failures = 0
-        self._interval_ms = response.heartbeat_interval_ms
-        self._due_ms = (
-            min(self._due_ms, now_ms)
-            if self._told_topics != self.topics
-            else (now_ms + self._interval_ms)
-        )
-        self.epoch = response.member_epoch
+        if self.state is ShareMemberState.JOINING:
+            self._joined_ms = now_ms
         self.state = ShareMemberState.MEMBER
+        self.epoch = response.member_epoch
+        self._interval_ms = response.heartbeat_interval_ms
         if response.assignment is not None:
             self.assigned = {
                 topic.topic_id: tuple(topic.partitions)
                 for topic in response.assignment.topic_partitions
             }
+        self._due_ms = now_ms + self._wait_ms(now_ms)
         return None
 
     def handle_failure(self, error: KafkaError, now_ms: int) -> KafkaError | None:
@@ -163,6 +163,16 @@ class ShareMembership:
                 f"the cluster does not offer share groups (KIP-932, Kafka 4.1 and later with share.version 1): {error}"
             )
         return error
+
+    def _wait_ms(self, now_ms: int) -> int:
+        """Until the next heartbeat. Coordinators share out a moment after the join: who has nothing asks again soon."""
+        if self._told_topics != self.topics:
+            return 0
+        if self.assigned or now_ms - self._joined_ms >= self._interval_ms:
+            self._empty_answers = 0
+            return self._interval_ms
+        self._empty_answers += 1
+        return min(self._interval_ms, self._backoff.delay_ms(self._empty_answers, self._random))
 
     def _begin_joining(self) -> None:
         self._go(ShareMemberState.JOINING)
