@@ -56,14 +56,17 @@ class Commits:
         self._group = group
         self._succeeded = succeeded
         self._turn = asyncio.Lock()
+        self._pending: set[asyncio.Task[None]] = set()
         self._finished: deque[_Finished] = deque()
 
     async def commit(self, offsets: Offsets, deadline_ms: int) -> None:
         """After those asked for before; retried while that may help. Raises CommitFailed and other KafkaErrors."""
         remaining_ms = max(0, deadline_ms - self._cluster.now_ms())
         try:
-            async with asyncio.timeout(remaining_ms / 1000), self._turn:
-                await self._commit(offsets, deadline_ms)
+            async with asyncio.timeout(remaining_ms / 1000):
+                await self.settle()
+                async with self._turn:
+                    await self._commit(offsets, deadline_ms)
         except TimeoutError as error:
             raise RequestTimedOut("the commit did not come to an end in time") from error
         self._succeeded(offsets)
@@ -75,7 +78,9 @@ class Commits:
         except CommitFailed as error:
             self._finished.append(_Finished(offsets, error, callback))
         else:
-            self._scope.start(self._commit_once(group, offsets, callback), "commit")
+            task = self._scope.start(self._commit_once(group, offsets, callback), "commit")
+            self._pending.add(task)
+            task.add_done_callback(self._pending.discard)
 
     @property
     def has_finished(self) -> bool:
@@ -97,8 +102,8 @@ class Commits:
 
     async def settle(self) -> None:
         """Wait for what was asked for before."""
-        async with self._turn:
-            pass
+        if self._pending:
+            await asyncio.wait(self._pending)
 
     async def _commit(self, offsets: Offsets, deadline_ms: int) -> None:
         while True:
