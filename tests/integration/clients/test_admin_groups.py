@@ -23,6 +23,7 @@ from millstream.clients.admin import (
 from millstream.errors import (
     GroupIdNotFound,
     GroupSubscribedToTopic,
+    KafkaError,
     NonEmptyGroup,
     UnknownMemberId,
     UnknownTopicOrPartition,
@@ -47,12 +48,21 @@ async def admin(bootstrap: str) -> AsyncIterator[Admin]:
 
 @pytest.fixture
 async def topic(admin: Admin, new_topic: NewName) -> str:
-    """With two partitions, and known to the broker."""
+    """With two partitions, and a replica of the last one on every broker: all coordinators know it then."""
     name = new_topic()
-    (await admin.create_topics([NewTopic(name, 2)])).raise_errors()
+    brokers = [node.node_id for node in (await admin.describe_cluster()).nodes]
+    (await admin.create_topics([NewTopic(name, 2, len(brokers))])).raise_errors()
+    last = TopicPartition(name, 1)
 
     async def is_there() -> bool:
-        return not (await admin.describe_topics([name])).errors()
+        found = await admin.describe_log_dirs(brokers, [last])
+        replicas = [
+            directory
+            for broker in brokers
+            for directory in found.result(broker).values()
+            if not isinstance(directory, KafkaError) and last in directory.replicas
+        ]
+        return len(replicas) == len(brokers)
 
     await eventually(is_there)
     return name
