@@ -26,7 +26,6 @@ from millstream.clients.core.cluster_metadata import (
     TopicMetadata,
 )
 from millstream.clients.core.config import ConsumerConfig
-from millstream.clients.core.group_membership import MemberState
 from millstream.clients.core.settings import parse_settings
 from millstream.clients.core.subscription import SubscriptionState
 from millstream.clients.member import Member, RebalanceListener
@@ -95,7 +94,8 @@ class World:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         config = GroupCoordinatorConfig(group_initial_rebalance_delay_ms=0)
-        self.coordinator = SimCoordinator(config, seed=self.seed)
+        own_chance = self.chance.randrange(2**32)  # else it would think of its clients' ids
+        self.coordinator = SimCoordinator(config, seed=own_chance)
         self._at_ms = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         SimConsumerGroup(self.coordinator).set_topics(TOPICS)
@@ -145,7 +145,7 @@ class World:
         for client in self.clients:
             if client.member_id not in members:
                 continue
-            if isinstance(group, ConsumerGroup) and client.waits_for_generation:
+            if isinstance(group, ConsumerGroup) and client.is_rejoining:
                 continue
             for partition in client.held:
                 other = owners.setdefault(partition, client)
@@ -298,7 +298,6 @@ class Client(RebalanceListener):
         self.world = world
         self.held: set[TopicPartition] = set()
         self.topics: frozenset[str] = frozenset()
-        self._generation_id = -1
         self._scope = TaskScope(name)
         self._subscription = SubscriptionState()
         self._fetching = SimFetching()
@@ -315,15 +314,9 @@ class Client(RebalanceListener):
         self.member = make(config, cluster, self._subscription, self._fetching, self._scope)
 
     @property
-    def waits_for_generation(self) -> bool:
-        """A classic member that is joining, or has joined and not taken over what it is given."""
-        if not isinstance(self.member, ClassicMember):
-            return False
-        membership = self.member._membership
-        return (
-            membership.state is not MemberState.STABLE
-            or membership.generation_id != self._generation_id
-        )
+    def is_rejoining(self) -> bool:
+        """A classic member that is about to join, or has joined and not taken over what it is given."""
+        return isinstance(self.member, ClassicMember) and self.member._needs_join()
 
     @property
     def member_id(self) -> str:
@@ -372,7 +365,6 @@ class Client(RebalanceListener):
     async def on_partitions_assigned(self, partitions: set[TopicPartition]) -> None:
         assert partitions.isdisjoint(self.held), f"{self.name} is given what it holds"
         self.held |= partitions
-        self._generation_id = self.member.metadata().generation_id
         self.world.check_owners()
 
     async def _commit(self) -> None:
