@@ -25,7 +25,7 @@ from millstream.errors import (
 )
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
-from millstream.protocol.generated.metadata import MetadataResponse
+from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from millstream.runtime.system import SystemClock, SystemRandom
 from tests.integration.clients.scripted_broker import Script, scripted_broker
 
@@ -174,6 +174,21 @@ async def test_idle_connections_are_closed_and_made_again_when_needed() -> None:
         assert cluster.open_connection(1) is None
         await cluster.refresh_metadata(cluster.now_ms() + 5000)
         assert broker.connection_count == 2
+
+
+async def test_hundreds_of_requests_may_be_in_flight_on_one_connection() -> None:
+    async with scripted_broker() as broker, cluster_of(broker.address) as cluster:
+        connection = await cluster.any_connection()
+        asked = [
+            asyncio.ensure_future(
+                connection.request(ApiKey.METADATA, MetadataRequest(topics=[]), MetadataResponse)
+            )
+            for _ in range(300)
+        ]
+        await asyncio.sleep(0)
+        assert connection.in_flight_count == 300
+        await asyncio.gather(*asked)
+        assert (connection.in_flight_count, broker.connection_count) == (0, 1)
 
 
 async def test_socket_buffers_are_as_large_as_the_settings_say() -> None:

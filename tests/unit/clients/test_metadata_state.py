@@ -92,6 +92,13 @@ def test_a_topic_nobody_used_for_five_minutes_is_forgotten() -> None:
     assert [topic.name for topic in metadata.plan_request(300_001).topics or ()] == ["new"]
 
 
+def test_topics_without_a_limit_are_never_forgotten() -> None:
+    policy = MetadataPolicy(300_000, Backoff(100, 1_000), True, 5_000, topic_idle_ms_max=None)
+    metadata = MetadataState(policy, Steady())
+    metadata.use_topics(["old"], 0)
+    assert [topic.name for topic in metadata.plan_request(10**9).topics or ()] == ["old"]
+
+
 def test_all_topics_are_asked_for_while_a_pattern_needs_them() -> None:
     metadata = state()
     metadata.use_all_topics(True)
