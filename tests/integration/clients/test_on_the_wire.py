@@ -1,0 +1,136 @@
+"""What clients ask brokers for, and what they do not: seen by a proxy between them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from millstream.clients import Admin, Consumer, NewTopic, Producer, TopicPartition
+from millstream.clients.admin import NewPartitions
+from millstream.errors import NotLeaderOrFollower
+from millstream.protocol.api import ApiKey
+from millstream.testing.fault_plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
+from millstream.testing.fault_proxy import FaultProxy
+
+NewName = Callable[[], str]
+LIMIT_S = 30
+QUICK = {"request_timeout_ms": 300, "retry_backoff_ms": 5, "reconnect_backoff_ms": 5}
+
+
+async def filled(bootstrap: str, topic: str, partitions: int = 2) -> list[TopicPartition]:
+    """One record in each partition."""
+    async with Admin(bootstrap_servers=bootstrap) as admin:
+        (await admin.create_topics([NewTopic(topic, partitions)])).raise_errors()
+    async with Producer(bootstrap_servers=bootstrap) as producer:
+        for partition in range(partitions):
+            await producer.send(topic, b"%d" % partition, partition=partition)
+    return [TopicPartition(topic, partition) for partition in range(partitions)]
+
+
+def asked(proxy: FaultProxy, key: ApiKey) -> int:
+    return sum(request.key is key for request in proxy.requests)
+
+
+async def read(consumer: Consumer, count: int) -> list[bytes | None]:
+    values: list[bytes | None] = []
+    async with asyncio.timeout(LIMIT_S):
+        while len(values) < count:
+            values += [record.value for record in await consumer.poll(timeout_ms=100)]
+    return sorted(value or b"" for value in values)
+
+
+async def test_an_assigned_consumer_needs_no_coordinator_and_leaves_no_group(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """K14.01, K14.09."""
+    partitions = await filled(bootstrap, new_topic())
+    with FaultProxy(bootstrap) as proxy:
+        async with Consumer(
+            bootstrap_servers=proxy.bootstrap_servers, auto_offset_reset="earliest"
+        ) as consumer:
+            consumer.assign(partitions)
+            assert await read(consumer, 2) == [b"0", b"1"]
+        assert {request.key for request in proxy.requests} == {
+            ApiKey.API_VERSIONS,
+            ApiKey.METADATA,
+            ApiKey.LIST_OFFSETS,
+            ApiKey.FETCH,
+        }
+
+
+async def test_partitions_that_are_added_are_not_read_in_partition_mode(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """K14.08."""
+    topic = new_topic()
+    partitions = await filled(bootstrap, topic, partitions=1)
+    async with (
+        Admin(bootstrap_servers=bootstrap) as admin,
+        Producer(bootstrap_servers=bootstrap, metadata_max_age_ms=50) as producer,
+        Consumer(
+            bootstrap_servers=bootstrap, auto_offset_reset="earliest", metadata_max_age_ms=50
+        ) as consumer,
+    ):
+        consumer.assign(partitions)
+        assert await read(consumer, 1) == [b"0"]
+        (await admin.create_partitions({topic: NewPartitions(2)})).raise_errors()
+        async with asyncio.timeout(LIMIT_S):
+            while await producer.partitions_for(topic) != [0, 1]:  # noqa: ASYNC110 - the broker's
+                await asyncio.sleep(0.02)
+            while await consumer.partitions_for(topic) != [0, 1]:
+                await consumer.poll(timeout_ms=20)
+        await (await producer.send(topic, b"new", partition=1))
+        await (await producer.send(topic, b"old", partition=0))
+        assert await read(consumer, 1) == [b"old"]
+        assert consumer.assignment() == set(partitions)
+
+
+async def test_a_position_that_could_not_be_looked_up_is_looked_up_again(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """K14.14, K14.16: retriable errors are not the reader's."""
+    partitions = await filled(bootstrap, new_topic())
+    rule = Rule(AnswerWith(NotLeaderOrFollower.code), [ApiKey.LIST_OFFSETS], times=3)
+    with FaultProxy(bootstrap, [rule]) as proxy:
+        async with Consumer(
+            bootstrap_servers=proxy.bootstrap_servers, auto_offset_reset="earliest", **QUICK
+        ) as consumer:
+            consumer.assign(partitions)
+            assert await read(consumer, 2) == [b"0", b"1"]
+        assert proxy.plan.hits == (3,)
+
+
+async def test_partitions_whose_positions_are_known_do_not_wait_for_others(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """K14.17."""
+    first, second = await filled(bootstrap, new_topic())
+    rule = Rule(
+        AnswerWith(NotLeaderOrFollower.code, forward=True), [ApiKey.LIST_OFFSETS], partition=1
+    )
+    with FaultProxy(bootstrap, [rule]) as proxy:
+        async with Consumer(
+            bootstrap_servers=proxy.bootstrap_servers, auto_offset_reset="earliest", **QUICK
+        ) as consumer:
+            consumer.assign([first, second])
+            assert await read(consumer, 1) == [b"0"]
+            assert proxy.plan.hits[0] > 0
+            proxy.heal()
+            assert await read(consumer, 1) == [b"1"]
+
+
+@pytest.mark.parametrize("fault", [CloseAfter(), DropRequest()], ids=lambda f: type(f).__name__)
+async def test_an_unanswered_request_is_sent_again_once(
+    bootstrap: str, new_topic: NewName, fault: Fault
+) -> None:
+    """K3.06, K3.14: a response that is lost, and a broker that is a black hole."""
+    topic = new_topic()
+    partitions = await filled(bootstrap, topic, partitions=1)
+    with FaultProxy(bootstrap, [Rule(fault, [ApiKey.PRODUCE], times=1)]) as proxy:
+        async with Producer(bootstrap_servers=proxy.bootstrap_servers, **QUICK) as producer:
+            assert (await (await producer.send(topic, b"x", partition=0))).offset == 1
+        assert asked(proxy, ApiKey.PRODUCE) == 2
+    async with Consumer(bootstrap_servers=bootstrap) as consumer:
+        assert await consumer.end_offsets(partitions) == {partitions[0]: 2}
