@@ -67,7 +67,7 @@ class Surroundings(Protocol):
     node_ids: dict[Address, int]
     topic_names: dict[object, str]
 
-    async def port_for(self, upstream: Address) -> Address: ...
+    async def address_for(self, upstream: Address) -> Address: ...
 
 
 class _Ended(Exception):
@@ -221,7 +221,7 @@ class FaultConnection:
             self._proxy.topic_names.update(topic_names(message))
         found = endpoints(key, message)
         for endpoint in found:
-            endpoint.host, endpoint.port = await self._proxy.port_for(
+            endpoint.host, endpoint.port = await self._proxy.address_for(
                 (endpoint.host, endpoint.port)
             )
         return _encoded(header, message) if found else frame

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Final, Self
@@ -30,7 +30,7 @@ class _Stop(Exception):
 
 
 class FaultProxy:
-    """A context manager. `plan` and `requests` tell what happened; everything else may be called from any thread."""
+    """A context manager. `plan` and `requests` tell what happened. Its methods may be called from any thread."""
 
     def __init__(
         self, bootstrap_servers: str, rules: Sequence[Rule] = (), *, seed: int = 0
@@ -93,7 +93,7 @@ class FaultProxy:
         """All of them, at once; clients may come back."""
         self._call(self._close_all)
 
-    async def port_for(self, upstream: Address) -> Address:
+    async def address_for(self, upstream: Address) -> Address:
         """Where clients reach `upstream` through us. For the connections, on the proxy's own loop."""
         async with self._opening:
             if upstream not in self._ports:
@@ -117,9 +117,9 @@ class FaultProxy:
         task = self._group.create_task(connection.run())
         task.add_done_callback(lambda _: self._connections.discard(connection))
 
-    def _call(self, action: object) -> None:
+    def _call(self, action: Callable[[], object]) -> None:
+        """On the proxy's own loop."""
         assert self._loop is not None, "the proxy was not started: use it in a with statement"
-        assert callable(action), "an action of this class"
         self._loop.call_soon_threadsafe(action)
 
     def _close_all(self) -> None:
@@ -147,7 +147,7 @@ class FaultProxy:
         self._stop = asyncio.Event()
         try:
             async with asyncio.TaskGroup() as self._group:
-                addresses = [await self.port_for(upstream) for upstream in self._upstream]
+                addresses = [await self.address_for(upstream) for upstream in self._upstream]
                 self._ready.set_result(",".join(f"{host}:{port}" for host, port in addresses))
                 await _stopped(self._stop)
         except* _Stop:
