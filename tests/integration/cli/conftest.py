@@ -50,7 +50,7 @@ def environment(bootstrap: str) -> dict[str, str]:
 
 @pytest.fixture
 def topic() -> str:
-    return f"topic-{next(_numbers)}"
+    return f"command-line-{next(_numbers)}"
 
 
 @pytest.fixture
