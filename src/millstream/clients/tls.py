@@ -30,7 +30,7 @@ def tls_context(config: SecurityConfig) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     versions = [_VERSIONS[name] for name in config.ssl_enabled_protocols]
     context.minimum_version, context.maximum_version = min(versions), max(versions)
-    context.check_hostname = config.ssl_endpoint_identification_algorithm.lower() == "https"
+    context.check_hostname = config.ssl_endpoint_identification_algorithm == "https"
     load_authorities(context, config)
     _load_identity(context, config)
     if config.ssl_cipher_suites:
@@ -67,22 +67,24 @@ def _load_identity(context: ssl.SSLContext, config: SecurityConfig) -> None:
             raise ConfigError(
                 "give ssl_keystore_location or the certificate and key as text, not both"
             )
-        _load_chain(context, config.ssl_keystore_location, config.ssl_key_password)
+        _load_chain(context, config.ssl_keystore_location, config)
     elif chain is not None and key is not None:
         with tempfile.TemporaryDirectory() as directory:  # ssl reads keys from files only
             path = Path(directory, "identity.pem")
             path.touch(mode=0o600)
             path.write_text(f"{key}\n{chain}\n")
-            _load_chain(context, str(path), config.ssl_key_password)
+            _load_chain(context, str(path), config)
 
 
-def _load_chain(context: ssl.SSLContext, path: str, password: str | None) -> None:
+def _load_chain(context: ssl.SSLContext, path: str, config: SecurityConfig) -> None:
     try:
-        context.load_cert_chain(path, password=password or "")
+        context.load_cert_chain(
+            path, config.ssl_key_location, password=config.ssl_key_password or ""
+        )
     except OSError as error:
         raise ConfigError(
-            "ssl_keystore_location must be a PEM file with a private key and its certificates, and"
-            f" ssl_key_password must open the key: {error}"
+            "ssl_keystore_location must be a PEM file with certificates and their private key (or the key in"
+            f" ssl_key_location), and ssl_key_password must open the key: {error}"
         ) from error
 
 

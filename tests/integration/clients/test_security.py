@@ -92,10 +92,20 @@ def test_large_answers_arrive_over_tls_after_sasl(
     run(main())
 
 
-async def test_our_certificate_may_come_from_a_file_or_as_text(authority: Authority) -> None:
+async def test_our_certificate_may_come_from_files_or_as_text(
+    authority: Authority, tmp_path: Path
+) -> None:
     mine = authority.issue("client", password="sesame")
     key, begin, chain = mine.read_text().partition("-----BEGIN CERTIFICATE-----")
+    key_file, chain_file = tmp_path / "key.pem", tmp_path / "chain.pem"
+    key_file.write_text(key)
+    chain_file.write_text(begin + chain)
     forms: list[dict[str, str]] = [
+        {
+            "ssl_certificate_location": str(chain_file),
+            "ssl_key_location": str(key_file),
+            "ssl_ca_location": str(authority.path),
+        },
         {"ssl_keystore_location": str(mine), "ssl_ca_location": str(authority.path)},
         {
             "ssl_keystore_key": key,

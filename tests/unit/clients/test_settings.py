@@ -39,6 +39,9 @@ def test_an_unknown_key_is_refused_and_the_nearest_one_named() -> None:
         ),
         ("enable_idempotence", 1, "enable_idempotence must be True or False"),
         ("bootstrap_servers", "", "bootstrap_servers is empty"),
+        ("ssl_endpoint_identification_algorithm", "htps", 'must be "https", or ""'),
+        ("ssl_context", "default", "ssl_context must be an ssl.SSLContext"),
+        ("sasl_oauthbearer_token_provider", "x", "must be a function"),
         ("bootstrap_servers", "host:http", "'host:http' is not host:port"),
     ],
 )

@@ -21,7 +21,6 @@ _ARGUMENT = "it is an object, not a class name: give it as the argument of the c
 
 JAVA_ONLY: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "bootstrap.controllers": "only brokers are spoken to; write bootstrap_servers",
         "config.providers": "values come from where you call; read them there",
         "interceptor.classes": f"{_ARGUMENT} (interceptors)",
         "internal.throw.on.fetch.stable.offset.unsupported": "internal to Java's clients",

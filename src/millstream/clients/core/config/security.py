@@ -16,7 +16,6 @@ from millstream.clients.core.settings import (
     optional_text,
     setting,
     text_list,
-    text_or_empty,
 )
 from millstream.errors import ConfigError
 from millstream.security.sasl_oauthbearer import OAuthBearerToken
@@ -32,6 +31,15 @@ def _ssl_context(key: str, value: object) -> object:
     if value is not None and not hasattr(value, "wrap_bio"):
         raise ConfigError(f"{key} must be an ssl.SSLContext, got {value!r}")
     return value
+
+
+def _identification(key: str, value: object) -> str:
+    """Not as lenient as for other texts: a slip of the pen must not turn the check off."""
+    if value in (None, "", "none"):
+        return ""
+    if isinstance(value, str) and value.lower() == "https":
+        return "https"
+    raise ConfigError(f'{key} must be "https", or "" to believe any host; got {value!r}')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +63,13 @@ class SecurityConfig:
     )
     ssl_truststore_type: str = setting("PEM", one_of("PEM"), "Only PEM is read.")
     ssl_keystore_location: str | None = setting(
-        None, optional_text, "PEM file with our private key and certificate chain."
+        None,
+        optional_text,
+        "PEM file with our certificate chain and, unless it is elsewhere, our private key.",
+        aliases=("ssl_certificate_location",),
+    )
+    ssl_key_location: str | None = setting(
+        None, optional_text, "PEM file with our private key, when it is in a file of its own."
     )
     ssl_keystore_certificate_chain: str | None = setting(
         None, optional_text, "Our certificate chain as PEM text.", aliases=("ssl_certificate",)
@@ -69,7 +83,7 @@ class SecurityConfig:
     )
     ssl_endpoint_identification_algorithm: str = setting(
         "https",
-        text_or_empty,
+        _identification,
         "https: the certificate must name the broker's host. Empty: any host may show it.",
     )
     ssl_enabled_protocols: tuple[str, ...] = setting(
@@ -79,7 +93,10 @@ class SecurityConfig:
         (), text_list, "Cipher suites of TLS 1.2 to offer, by OpenSSL's names; empty: its choice."
     )
     sasl_mechanism: str | None = setting(
-        None, one_of(*SASL_MECHANISMS), "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."
+        None,
+        one_of(*SASL_MECHANISMS),
+        "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
+        aliases=("sasl_mechanisms",),
     )
     sasl_username: str | None = setting(
         None, optional_text, "Name for PLAIN and SCRAM.", aliases=("sasl_plain_username",)
@@ -142,6 +159,8 @@ class SecuritySettings(TypedDict, total=False):
     ssl_ca_pem: str | None
     ssl_truststore_type: str
     ssl_keystore_location: str | None
+    ssl_certificate_location: str | None
+    ssl_key_location: str | None
     ssl_keystore_certificate_chain: str | None
     ssl_certificate: str | None
     ssl_keystore_key: str | None
@@ -152,6 +171,7 @@ class SecuritySettings(TypedDict, total=False):
     ssl_enabled_protocols: str | list[str] | tuple[str, ...]
     ssl_cipher_suites: str | list[str] | tuple[str, ...]
     sasl_mechanism: str | None
+    sasl_mechanisms: str | None
     sasl_username: str | None
     sasl_plain_username: str | None
     sasl_password: str | None
