@@ -33,6 +33,14 @@ class Done(NamedTuple):
 Run = Callable[..., Done]
 
 
+def eventually(ask: Callable[[], Done], is_wanted: Callable[[Done], bool]) -> Done:
+    """A broker of Kafka learns a little later than the controller what was done."""
+    deadline = time.monotonic() + 15
+    while not is_wanted(done := ask()):
+        assert time.monotonic() < deadline, done
+    return done
+
+
 @pytest.fixture(scope="session")
 def bootstrap() -> Iterator[str]:
     kafka = os.environ.get("MILLSTREAM_KAFKA_BOOTSTRAP")

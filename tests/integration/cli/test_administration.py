@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.integration.cli.conftest import Run
+from tests.integration.cli.conftest import Run, eventually
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -16,11 +16,15 @@ def test_a_topic_from_its_creation_to_its_end(run: Run, topic: str) -> None:
     assert again.returncode == 1
     assert "already exists" in again.stderr
     assert run("topics", "create", topic, "--if-not-exists").stdout == f"{topic} exists already\n"
-    assert topic in run("topics", "list").stdout.split()
+    eventually(lambda: run("topics", "list"), lambda done: topic in done.stdout.split())
     altered = run("topics", "alter", topic, "--partitions", "3", "--config", "cleanup.policy=compact",
                   "--delete-config", "retention.ms")  # fmt: skip
     assert (altered.returncode, altered.stdout) == (0, f"{topic} altered\n")
-    (described,) = json.loads(run("topics", "describe", topic, "--output", "json").stdout)
+    done = eventually(
+        lambda: run("topics", "describe", topic, "--output", "json"),
+        lambda done: '"cleanup.policy"' in done.stdout and '"partition": 2' in done.stdout,
+    )
+    (described,) = json.loads(done.stdout)
     assert described["configs"] == {"cleanup.policy": "compact"}
     assert [each["partition"] for each in described["partitions"]] == [0, 1, 2]
     head, columns, *rows = run("topics", "describe", "--topic", topic).stdout.splitlines()
@@ -28,12 +32,12 @@ def test_a_topic_from_its_creation_to_its_end(run: Run, topic: str) -> None:
     assert columns.split() == ["PARTITION", "LEADER", "REPLICAS", "ISR", "OFFLINE"]
     assert len(rows) == 3
     assert run("topics", "delete", topic).stdout == f"{topic} deleted\n"
-    assert run("topics", "delete", topic).returncode == 3
+    eventually(lambda: run("topics", "delete", topic), lambda done: done.returncode == 3)
     assert run("topics", "delete", topic, "--if-exists").stdout == f"{topic} was not there\n"
 
 
 def test_one_topic_that_fails_does_not_hide_the_others(run: Run, topic: str) -> None:
-    run("topics", "create", topic)
+    run("produce", topic, given="waits until the topic is there\n")
     done = run("topics", "describe", topic, "no-such-topic", "--output", "jsonl")
     assert json.loads(done.stdout)["topic"] == topic
     assert done.returncode == 3
