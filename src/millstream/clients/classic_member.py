@@ -291,7 +291,8 @@ class ClassicMember:
             await self._wait_a_moment()
             return
         self._failures = 0
-        self._fatal = membership.handle_heartbeat(response.error_code, request.generation_id)
+        told = membership.handle_heartbeat(response.error_code, request.generation_id)
+        self._fatal = told or self._fatal
         if membership.rejoin_wanted or self._fatal is not None:
             self._fetching.announce()
 

@@ -186,7 +186,8 @@ class ConsumerMember:
     def _keep_heart_beating(self) -> None:
         if self._heartbeat_task is None or self._heartbeat_task.done():
             self._heartbeat_task = self._scope.start(self._beat(), "heartbeats")
-        self._heartbeat_wanted.set()
+        if self._membership.heartbeat_due_ms(self._last_poll_ms) == 0:
+            self._heartbeat_wanted.set()
 
     async def _beat(self) -> None:
         while True:
