@@ -30,6 +30,7 @@ from millstream.errors import (
     KafkaError,
     MillstreamError,
     NotCoordinator,
+    ProducerFenced,
     RequestTimedOut,
 )
 from millstream.protocol.api import ApiKey
@@ -108,8 +109,9 @@ async def one_transaction(
     except TransactionFailed:
         await producer.abort_transaction()
         transaction.abort()
-    except TransactionalProducerFailed:
-        await producer.init_transactions()  # whether it was committed nobody knows
+    except (TransactionalProducerFailed, ProducerFenced):
+        # Whether it was committed nobody knows. An InitProducerId of its own that came late fences a producer too.
+        await producer.init_transactions()
     else:
         assert await witness.settle() == 0
         transaction.commit()
