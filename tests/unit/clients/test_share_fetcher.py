@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.clients.core.addresses import Address
-from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.cluster_metadata import (
-    BrokerNode,
-    ClusterMetadata,
-    PartitionMetadata,
-    TopicMetadata,
-)
-from millstream.clients.core.share_buffer import ShareBuffer
-from millstream.clients.core.share_fetcher import ShareFetcher
 from millstream.clients.core.share_in_hand import InHand
-from millstream.clients.core.share_intent import AcknowledgeIntent, FetchIntent, ShareIntent
-from millstream.clients.core.share_requests import SharePolicy
 from millstream.clients.core.share_values import (
     AcknowledgeType,
     NodeAcknowledgements,
-    TopicIdPartition,
 )
 from millstream.errors import (
     CorruptMessage,
@@ -31,155 +18,26 @@ from millstream.errors import (
     KafkaError,
     NetworkException,
     NotLeaderOrFollower,
-    RequestTimedOut,
     ShareSessionLimitReached,
     ShareSessionNotFound,
     TopicAuthorizationFailed,
     UnknownServerError,
     UnknownTopicId,
 )
-from millstream.model import TopicPartition, Uuid
-from millstream.protocol.generated import share_acknowledge, share_fetch
-from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.record import Record
-from millstream.testing.sim_random import SimRandom
+from millstream.model import TopicPartition
+from millstream.protocol.generated import share_fetch
+from tests.unit.clients.share_world import (
+    P0,
+    P1,
+    TOPIC_ID,
+    World,
+    accepted,
+    asked,
+    data,
+    told,
+)
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
-TOPIC_ID = Uuid(b"t" * 16)
-P0, P1, P2 = (TopicIdPartition(TOPIC_ID, "t", number) for number in range(3))
-FOREVER_MS = 10**9
-Range = tuple[int, int, int]
-
-
-class World:
-    """Topic `t`; partition n is led by `leaders[n]` and assigned."""
-
-    def __init__(self, *leaders: int, record_limit: bool = False) -> None:
-        self.buffer = ShareBuffer()
-        policy = SharePolicy("g", "m", 1, 500, 10_000, record_limit)
-        self.fetcher = ShareFetcher(policy, self.buffer, Backoff(100, 1_000), SimRandom(0))
-        self.in_hand = InHand()
-        self.now_ms = 0
-        self.lead(*(leaders or (1,)))
-        self.assigned = [TopicIdPartition(TOPIC_ID, "t", p) for p in range(len(leaders or (1,)))]
-
-    def lead(self, *leaders: int) -> None:
-        partitions = {p: PartitionMetadata(p, n, 4) for p, n in enumerate(leaders)}
-        self.cluster = ClusterMetadata(
-            nodes={node: BrokerNode(node, Address("h", node)) for node in (1, 2, 3)},
-            topics={"t": TopicMetadata("t", TOPIC_ID, partitions=partitions)},
-        )
-
-    def plan(self) -> list[ShareIntent]:
-        return self.fetcher.plan(self.assigned, self.cluster, self.now_ms)
-
-    def fetches(self) -> list[FetchIntent]:
-        intents = self.plan()
-        assert all(isinstance(intent, FetchIntent) for intent in intents)
-        return [intent for intent in intents if isinstance(intent, FetchIntent)]
-
-    def fetch(self) -> FetchIntent:
-        (intent,) = self.fetches()
-        return intent
-
-    def want(self, *said: NodeAcknowledgements, count: int = 10) -> None:
-        self.fetcher.fetch(said, count)
-
-    def answer(
-        self,
-        intent: FetchIntent,
-        *partitions: share_fetch.PartitionData,
-        error: type[KafkaError] | None = None,
-        lock_ms: int = 30_000,
-    ) -> None:
-        response = share_fetch.ShareFetchResponse(
-            error_code=error.code if error else 0,
-            acquisition_lock_timeout_ms=lock_ms,
-            responses=[share_fetch.ShareFetchableTopicResponse(TOPIC_ID, list(partitions))],
-        )
-        self.fetcher.handle_fetch(intent, response, self.now_ms)
-
-    def open_session(self, *ranges: Range) -> None:
-        """Of the one broker there is, with these records of partition 0."""
-        self.want()
-        self.answer(self.fetch(), data(0, *(ranges or ((0, 1, 1),))))
-
-    def commit(self, *said: NodeAcknowledgements, deadline_ms: int = FOREVER_MS):
-        return self.fetcher.commit(said, self.cluster, deadline_ms)
-
-    def acknowledge(self) -> AcknowledgeIntent:
-        (intent,) = self.plan()
-        assert isinstance(intent, AcknowledgeIntent)
-        return intent
-
-    def answer_acknowledge(
-        self,
-        intent: AcknowledgeIntent,
-        *codes: tuple[int, type[KafkaError] | None],
-        error: type[KafkaError] | None = None,
-        lock_ms: int = 0,
-    ) -> None:
-        partitions = [
-            share_acknowledge.PartitionData(partition, each.code if each else 0)
-            for partition, each in codes
-        ]
-        response = share_acknowledge.ShareAcknowledgeResponse(
-            error_code=error.code if error else 0,
-            acquisition_lock_timeout_ms=lock_ms,
-            responses=[share_acknowledge.ShareAcknowledgeTopicResponse(TOPIC_ID, partitions)],
-        )
-        self.fetcher.handle_acknowledge(intent, response, self.now_ms)
-
-    def collect(self, count: int = 500) -> list[tuple[int, int]]:
-        """(partition, offset) of what a poll would return."""
-        self.buffer.collect(self.in_hand, count, None)
-        return [(record.partition, record.offset) for record in self.in_hand.records()]
-
-    def outcomes(self) -> list[tuple[int, dict[int, int], type[KafkaError] | None]]:
-        return [
-            (each.partition.partition, each.acknowledgements, each.error and type(each.error))
-            for each in iter(self.fetcher.outcomes.take, None)
-        ]
-
-
-def data(
-    partition: int,
-    *ranges: Range,
-    error: type[KafkaError] | None = None,
-    refused: type[KafkaError] | None = None,
-) -> share_fetch.PartitionData:
-    records = b""
-    if ranges:
-        first, last = ranges[0][0], ranges[-1][1]
-        rows = [Record(offset, 7, None, b"x") for offset in range(first, last + 1)]
-        records = bytes(build_batch(rows, BatchOptions(base_offset=first)))
-    return share_fetch.PartitionData(
-        partition_index=partition,
-        error_code=error.code if error else 0,
-        acknowledge_error_code=refused.code if refused else 0,
-        records=records,
-        acquired_records=[share_fetch.AcquiredRecords(*each) for each in ranges],
-    )
-
-
-def accepted(*offsets: int, node: int = 1, partition: TopicIdPartition = P0, kind: int = ACCEPT):
-    return NodeAcknowledgements(node, partition, dict.fromkeys(offsets, kind))
-
-
-def asked(intent: FetchIntent) -> list[int]:
-    return [each.partition_index for topic in intent.request.topics for each in topic.partitions]
-
-
-def told(intent: ShareIntent) -> dict[int, list[tuple[int, int, list[int]]]]:
-    return {
-        each.partition_index: [
-            (b.first_offset, b.last_offset, list(b.acknowledge_types))
-            for b in each.acknowledgement_batches
-        ]
-        for topic in intent.request.topics
-        for each in topic.partitions
-        if each.acknowledgement_batches
-    }
 
 
 # ---- asking for records
@@ -458,172 +316,3 @@ def test_a_leader_that_is_named_with_the_error_is_learned() -> None:
     )
     cluster = intent.news(response).told_to(world.cluster)
     assert cluster.leader(TopicPartition("t", 0)) == 2
-
-
-# ---- commits
-
-
-def test_a_commit_goes_at_once_and_before_the_next_fetch() -> None:
-    world = World(1)
-    world.open_session()
-    commit = world.commit(accepted(0, 1))
-    world.want()
-    intent = world.acknowledge()
-    assert (told(intent), intent.request.share_session_epoch) == ({0: [(0, 1, [1])]}, 1)
-    assert not commit.is_complete
-    world.answer_acknowledge(intent, (0, None))
-    assert (commit.is_complete, commit.results) == (True, {P0: None})
-    assert world.outcomes() == [(0, {0: ACCEPT, 1: ACCEPT}, None)]
-    assert world.fetch().request.share_session_epoch == 2
-
-
-def test_a_commit_of_nothing_is_complete() -> None:
-    assert World(1).commit().is_complete
-
-
-def test_commits_wait_for_the_request_before() -> None:
-    world = World(1)
-    world.open_session()
-    first, second = world.commit(accepted(0)), world.commit(accepted(1))
-    intent = world.acknowledge()
-    assert world.plan() == []
-    world.answer_acknowledge(intent, (0, None))
-    assert (first.is_complete, second.is_complete) == (True, False)
-    assert told(world.acknowledge()) == {0: [(1, 1, [1])]}
-
-
-def test_a_commit_goes_to_every_broker_that_handed_out_records() -> None:
-    world = World(1, 2)
-    world.want()
-    first, second = world.fetches()
-    world.answer(first, data(0, (0, 0, 1)))
-    world.answer(second, data(1, (0, 0, 1)))
-    commit = world.commit(accepted(0), accepted(0, node=2, partition=P1))
-    one, other = world.plan()
-    assert (told(one), told(other)) == ({0: [(0, 0, [1])]}, {1: [(0, 0, [1])]})
-    assert isinstance(one, AcknowledgeIntent)
-    assert isinstance(other, AcknowledgeIntent)
-    world.answer_acknowledge(one, (0, None))
-    assert not commit.is_complete
-    world.answer_acknowledge(other, (1, InvalidRecordState))
-    assert commit.is_complete
-    assert commit.results[P0] is None
-    assert isinstance(commit.results[P1], InvalidRecordState)
-
-
-def test_a_partition_that_fails_for_the_moment_is_committed_again() -> None:
-    world = World(1, 1)
-    world.open_session()
-    commit = world.commit(accepted(0), accepted(4, partition=P1))
-    world.answer_acknowledge(world.acknowledge(), (0, None), (1, RequestTimedOut))
-    assert world.outcomes() == [(0, {0: ACCEPT}, None)]
-    assert world.plan() == []
-    world.now_ms = 121
-    again = world.acknowledge()
-    assert told(again) == {1: [(4, 4, [1])]}
-    world.answer_acknowledge(again, (1, None))
-    assert (commit.is_complete, commit.results) == (True, {P0: None, P1: None})
-
-
-@pytest.mark.parametrize("error", [NotLeaderOrFollower, UnknownTopicId, InvalidRecordState])
-def test_a_partition_that_fails_for_good_is_not_committed_again(error: type[KafkaError]) -> None:
-    world = World(1)
-    world.open_session()
-    commit = world.commit(accepted(0))
-    world.answer_acknowledge(world.acknowledge(), (0, error))
-    assert commit.is_complete
-    assert isinstance(commit.results[P0], error)
-    assert world.plan() == []
-
-
-def test_a_commit_in_a_session_that_is_gone_fails() -> None:
-    world = World(1)
-    world.open_session()
-    commit = world.commit(accepted(0))
-    world.answer_acknowledge(world.acknowledge(), error=ShareSessionNotFound)
-    world.now_ms = 121
-    assert world.plan() == []
-    assert commit.is_complete
-    assert isinstance(commit.results[P0], NotLeaderOrFollower)
-
-
-def test_a_commit_without_an_answer_fails() -> None:
-    world = World(1)
-    world.open_session()
-    commit = world.commit(accepted(0))
-    world.fetcher.handle_failure(world.acknowledge(), RequestTimedOut(), 0)
-    assert commit.is_complete
-    assert isinstance(commit.results[P0], RequestTimedOut)
-
-
-def test_a_commit_to_a_leader_of_the_past_fails_at_once() -> None:
-    world = World(1)
-    world.open_session()
-    world.lead(2)
-    commit = world.commit(accepted(0))
-    assert commit.is_complete
-    assert isinstance(commit.results[P0], NotLeaderOrFollower)
-
-
-def test_a_commit_that_could_not_be_sent_in_time_fails() -> None:
-    world = World(1)
-    world.open_session()
-    commit = world.commit(accepted(0), deadline_ms=1_000)
-    world.answer_acknowledge(world.acknowledge(), (0, RequestTimedOut))
-    world.now_ms = 1_000
-    assert world.plan() == []
-    assert isinstance(commit.results[P0], RequestTimedOut)
-
-
-# ---- closing
-
-
-def test_closing_tells_every_broker_the_last_of_it() -> None:
-    world = World(1, 2)
-    world.want()
-    first, second = world.fetches()
-    world.answer(first, data(0, (0, 1, 1)))
-    world.answer(second, data(1))
-    commit = world.fetcher.close([accepted(0)], world.cluster, FOREVER_MS)
-    one, other = world.plan()
-    assert isinstance(one, AcknowledgeIntent)
-    assert isinstance(other, AcknowledgeIntent)
-    assert (one.request.share_session_epoch, told(one)) == (-1, {0: [(0, 0, [1])]})
-    assert (other.request.share_session_epoch, told(other)) == (-1, {})
-    world.answer_acknowledge(one, (0, None))
-    world.answer_acknowledge(other)
-    assert commit.is_complete
-    assert world.outcomes() == [(0, {0: ACCEPT}, None)]
-
-
-def test_closing_waits_for_the_request_that_is_out_and_says_what_waited_for_the_next_one() -> None:
-    world = World(1)
-    world.open_session()
-    world.want(accepted(0))
-    fetch = world.fetch()
-    world.want(accepted(1))
-    commit = world.fetcher.close([], world.cluster, FOREVER_MS)
-    assert world.plan() == []
-    world.answer(fetch, data(0))
-    intent = world.acknowledge()
-    assert told(intent) == {0: [(1, 1, [1])]}
-    world.answer_acknowledge(intent, (0, None))
-    assert commit.is_complete
-
-
-def test_a_broker_that_does_not_answer_does_not_keep_the_close_from_ending() -> None:
-    world = World(1)
-    world.open_session()
-    commit = world.fetcher.close([accepted(0)], world.cluster, FOREVER_MS)
-    world.fetcher.handle_failure(world.acknowledge(), NetworkException(), 0)
-    assert commit.is_complete
-    assert world.outcomes() == [(0, {0: ACCEPT}, NetworkException)]
-
-
-def test_a_close_that_is_refused_for_the_moment_is_not_repeated() -> None:
-    world = World(1)
-    world.open_session()
-    commit = world.fetcher.close([accepted(0)], world.cluster, FOREVER_MS)
-    world.answer_acknowledge(world.acknowledge(), (0, RequestTimedOut))
-    assert commit.is_complete
-    assert world.outcomes() == [(0, {0: ACCEPT}, RequestTimedOut)]
