@@ -1,7 +1,8 @@
-"""A producer's transactions: asks the coordinators for what `core.transaction` says is due.
+"""A producer's transactions: the calls, one at a time, in the order that `core.transaction` allows.
 
+What is asked of coordinators is `transaction_coordinators`'; what their refusals mean is told to the transaction here.
 Every call has one time limit, max_block_ms. A call that runs into it, or is cancelled, leaves the transaction where it
-was, and the same call may be made again.
+was, and the same call may be made again; only offsets cannot be sent again, and their transaction must be aborted.
 """
 
 from __future__ import annotations
@@ -9,14 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Protocol
 
-from millstream.clients.cluster import Cluster, CoordinatorType
-from millstream.clients.connection import AnyResponse
-from millstream.clients.core.backoff import Backoff
+from millstream.clients.cluster import Cluster
 from millstream.clients.core.config import ProducerConfig
-from millstream.clients.core.transaction import NOBODY, Transaction, TransactionState
+from millstream.clients.core.transaction import Transaction, TransactionState
 from millstream.clients.core.transaction_errors import (
     TransactionAborted,
     TransactionalProducerFailed,
@@ -24,51 +23,23 @@ from millstream.clients.core.transaction_errors import (
     as_fencing,
     is_fatal_for_request,
 )
-from millstream.clients.core.transaction_requests import (
-    ADD_PARTITIONS_VERSION_MAX,
-    EXPLICIT_END_VERSION_MAX,
-    EXPLICIT_OFFSET_COMMIT_VERSION_MAX,
-    FIRST_INIT_WITH_IDENTITY,
-    add_partitions_error,
-    add_partitions_request,
-    offset_commit_error,
-    offset_commit_request,
-)
 from millstream.clients.core.values import ConsumerGroupMetadata, OffsetAndMetadata
 from millstream.clients.tasks import TaskScope
+from millstream.clients.transaction_coordinators import TransactionCoordinators
 from millstream.errors import (
     ClusterAuthorizationFailed,
-    ConcurrentTransactions,
     KafkaError,
     MillstreamError,
     ProducerFenced,
     RetriableError,
     TransactionalIdAuthorizationFailed,
-    error_for,
 )
 from millstream.model import TopicPartition
-from millstream.protocol.api import ApiKey, Message
-from millstream.protocol.generated.add_offsets_to_txn import (
-    AddOffsetsToTxnRequest,
-    AddOffsetsToTxnResponse,
-)
-from millstream.protocol.generated.add_partitions_to_txn import AddPartitionsToTxnResponse
-from millstream.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
-from millstream.protocol.generated.init_producer_id import (
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-)
-from millstream.protocol.generated.txn_offset_commit import TxnOffsetCommitResponse
-
-AnyResult = TypeVar("AnyResult")
 
 Guard = contextlib.AbstractContextManager[object]
 
 _log = logging.getLogger(__name__)
 
-_CONCURRENT = Backoff(2, 20)
-"""The markers of the transaction before are being written, which takes moments; Java waits 20 ms each time."""
-_ANY_VERSION = 2**15
 _LEAVE_MS = 5_000
 """How long a close that does not wait still tries to abort."""
 
@@ -99,7 +70,7 @@ class Transactions:
         self._scope = scope
         self._adding: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()
-        self._announces_implicit = False
+        self._coordinators = TransactionCoordinators(config, cluster, transaction)
 
     @property
     def is_new(self) -> bool:
@@ -117,7 +88,7 @@ class Transactions:
             self._transaction.check_begin()
             if self._transaction.renewal_wanted:
                 await self._fetch_identity(self._deadline_ms(), renew=True)
-            self._transaction.begin(is_implicit=self._announces_implicit)
+            self._transaction.begin(is_implicit=self._coordinators.announce_implicit)
 
     async def commit(self) -> None:
         async with self._one_at_a_time:
@@ -174,9 +145,7 @@ class Transactions:
             self._transaction.start()
             try:
                 with self._errors_kept():
-                    if not self._transaction.is_implicit:
-                        await self._add_group(group.group_id, deadline_ms)
-                    await self._commit_offsets(offsets, group, deadline_ms)
+                    await self._coordinators.commit_offsets(offsets, group, deadline_ms)
             except BaseException:
                 # Whether the offsets are in the transaction is unknown: it must not be committed.
                 self._transaction.fail(
@@ -200,184 +169,32 @@ class Transactions:
     async def _add_partitions(self) -> None:
         transaction = self._transaction
         partitions = frozenset(transaction.wanted)
-        request = add_partitions_request(
-            transaction.transactional_id, transaction.identity, partitions
-        )
-
-        async def ask(node_id: int) -> None:
-            response = await self._ask(
-                node_id,
-                ApiKey.ADD_PARTITIONS_TO_TXN,
-                request,
-                AddPartitionsToTxnResponse,
-                version_max=ADD_PARTITIONS_VERSION_MAX,
-            )
-            error = add_partitions_error(response)
-            if error is not None:
-                raise error
-
         transaction.start()
         with contextlib.suppress(KafkaError), self._errors_kept():
-            await self._with_coordinator(ask, self._deadline_ms())
+            await self._coordinators.add_partitions(partitions, self._deadline_ms())
             transaction.added(partitions)
         self._records.wake()
 
     async def _fetch_identity(self, deadline_ms: int, *, renew: bool) -> None:
-        """A new epoch. With `renew` the coordinator refuses when somebody else has come in between (KIP-360)."""
         transaction = self._transaction
-        identity = transaction.identity if renew else NOBODY
-        request = InitProducerIdRequest(
-            transactional_id=transaction.transactional_id,
-            transaction_timeout_ms=self._config.transaction_timeout_ms,
-            producer_id=identity[0],
-            producer_epoch=identity[1],
-        )
-
-        async def ask(node_id: int) -> InitProducerIdResponse:
-            connection = await self._cluster.connection(node_id)
-            version = connection.versions.choose(ApiKey.INIT_PRODUCER_ID)
-            if renew and version < FIRST_INIT_WITH_IDENTITY:
-                raise TransactionalProducerFailed(
-                    "this broker cannot renew the epoch of a producer (it is older than 2.5); call"
-                    " init_transactions() to start over"
-                )
-            response = await self._ask(
-                node_id, ApiKey.INIT_PRODUCER_ID, request, InitProducerIdResponse
-            )
-            _raise(response.error_code)
-            return response
-
         try:
-            response = await self._with_coordinator(ask, deadline_ms)
+            identity = await self._coordinators.fetch_identity(deadline_ms, renew=renew)
         except (RetriableError, TransactionalIdAuthorizationFailed, ClusterAuthorizationFailed):
             raise  # may be asked again
         except (KafkaError, TransactionalProducerFailed) as error:
             transaction.fail(error, is_fatal=True)
             transaction.raise_failure()
             raise
-        transaction.initialized((response.producer_id, response.producer_epoch))
-
-    async def _add_group(self, group_id: str, deadline_ms: int) -> None:
-        transaction = self._transaction
-        request = AddOffsetsToTxnRequest(
-            transactional_id=transaction.transactional_id,
-            producer_id=transaction.identity[0],
-            producer_epoch=transaction.identity[1],
-            group_id=group_id,
-        )
-
-        async def ask(node_id: int) -> None:
-            response = await self._ask(
-                node_id, ApiKey.ADD_OFFSETS_TO_TXN, request, AddOffsetsToTxnResponse
-            )
-            _raise(response.error_code)
-
-        await self._with_coordinator(ask, deadline_ms)
-
-    async def _commit_offsets(
-        self,
-        offsets: Mapping[TopicPartition, OffsetAndMetadata],
-        group: ConsumerGroupMetadata,
-        deadline_ms: int,
-    ) -> None:
-        transaction = self._transaction
-        version_max = (
-            _ANY_VERSION if transaction.is_implicit else EXPLICIT_OFFSET_COMMIT_VERSION_MAX
-        )
-
-        async def ask(node_id: int) -> None:
-            connection = await self._cluster.connection(node_id)
-            request = offset_commit_request(
-                transaction.transactional_id,
-                transaction.identity,
-                offsets,
-                group,
-                connection.versions.choose(ApiKey.TXN_OFFSET_COMMIT, version_max),
-            )
-            response = await self._ask(
-                node_id,
-                ApiKey.TXN_OFFSET_COMMIT,
-                request,
-                TxnOffsetCommitResponse,
-                version_max=version_max,
-            )
-            error = offset_commit_error(response)
-            if error is not None:
-                raise error
-
-        await self._with_coordinator(ask, deadline_ms, (group.group_id, CoordinatorType.GROUP))
+        transaction.initialized(identity)
 
     async def _end(self, *, committed: bool, deadline_ms: int) -> None:
         transaction = self._transaction
         if not transaction.end_needed:
             transaction.ended()
             return
-        request = EndTxnRequest(
-            transactional_id=transaction.transactional_id,
-            producer_id=transaction.identity[0],
-            producer_epoch=transaction.identity[1],
-            committed=committed,
-        )
-        version_max = _ANY_VERSION if transaction.is_implicit else EXPLICIT_END_VERSION_MAX
-
-        async def ask(node_id: int) -> EndTxnResponse:
-            transaction.end_is_sent()
-            response = await self._ask(
-                node_id, ApiKey.END_TXN, request, EndTxnResponse, version_max=version_max
-            )
-            _raise(response.error_code)
-            return response
-
         with self._errors_kept():
-            response = await self._with_coordinator(ask, deadline_ms)
-        if response.producer_id >= 0:
-            transaction.ended((response.producer_id, response.producer_epoch))
-        else:
-            transaction.ended()
-
-    async def _ask(
-        self,
-        node_id: int,
-        key: ApiKey,
-        request: Message,
-        response_type: type[AnyResponse],
-        *,
-        version_max: int = _ANY_VERSION,
-    ) -> AnyResponse:
-        """Counts what stays without an answer, by an error or by a cancelled wait."""
-        connection = await self._cluster.connection(node_id)
-        if key is ApiKey.INIT_PRODUCER_ID or key is ApiKey.END_TXN:
-            versions = connection.versions
-            self._announces_implicit = versions.features.get(
-                "transaction.version", 0
-            ) >= 2 and versions.supports(ApiKey.END_TXN, EXPLICIT_END_VERSION_MAX + 1)
-        self._transaction.unanswered += 1
-        response = await connection.request(key, request, response_type, version_max=version_max)
-        self._transaction.unanswered -= 1
-        return response
-
-    async def _with_coordinator(
-        self,
-        ask: Callable[[int], Awaitable[AnyResult]],
-        deadline_ms: int,
-        coordinator: tuple[str, CoordinatorType] | None = None,
-    ) -> AnyResult:
-        """The transaction's coordinator, or another one. An earlier transaction's end is waited for in small steps."""
-        key, kind = coordinator or (
-            self._transaction.transactional_id,
-            CoordinatorType.TRANSACTION,
-        )
-
-        async def patiently(node_id: int) -> AnyResult:
-            refusals = 0
-            while True:
-                try:
-                    return await ask(node_id)
-                except ConcurrentTransactions:
-                    refusals += 1
-                    await asyncio.sleep(_CONCURRENT.delay_ms(refusals, self._cluster.random) / 1000)
-
-        return await self._cluster.with_coordinator(key, patiently, deadline_ms, kind)
+            identity = await self._coordinators.end(deadline_ms, committed=committed)
+        transaction.ended(identity)
 
     @contextlib.contextmanager
     def _errors_kept(self) -> Iterator[None]:
@@ -394,8 +211,3 @@ class Transactions:
     def _deadline_ms(self, limit_ms: int | None = None) -> int:
         limit_ms = self._config.max_block_ms if limit_ms is None else limit_ms
         return self._cluster.now_ms() + limit_ms
-
-
-def _raise(error_code: int) -> None:
-    if error_code:
-        raise error_for(error_code)
