@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -88,6 +87,8 @@ def _registry_serde(
 def _looking_up(
     convert: Callable[[str, Datum, Headers], Datum], topic: str, data: Datum, headers: Headers
 ) -> Datum:
+    import asyncio
+
     from millstream.clients.core.serialization import LookupNeeded
 
     try:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 
 from millstream import __version__
@@ -40,6 +41,17 @@ def test_help_imports_nothing_that_verbs_need() -> None:
         "import sys; from click.testing import CliRunner; from millstream.cli.main import main; "
         "CliRunner().invoke(main, ['--help']); "
         "print([name for name in ('millstream.broker', 'asyncio', 'pyarrow', 'pyspark', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("verb", ["consume", "groups", "perf", "produce", "topics"])
+def test_help_of_a_verb_imports_no_client(verb: str) -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from millstream.cli.main import main; "
+        f"assert CliRunner().invoke(main, ['{verb}', '--help']).exit_code == 0; "
+        "print([name for name in ('millstream.clients.cluster', 'asyncio', 'pyarrow', 'ssl', 'orjson') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -60,6 +59,8 @@ def latency(
     output: str,
 ) -> None:
     """Send a record to TOPIC, wait until it was read, send the next; nobody else should write there."""
+    import asyncio
+
     from millstream.clients.core.config import ConsumerConfig, ProducerConfig
 
     topic = topic or named
