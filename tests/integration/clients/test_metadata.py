@@ -6,6 +6,9 @@ import asyncio
 import contextlib
 import os
 import socket
+import subprocess
+import sys
+import textwrap
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -15,7 +18,7 @@ from millstream.clients import Admin, Consumer, Producer
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.config import AdminConfig, ConsumerConfig, ProducerConfig
 from millstream.clients.core.settings import parse_settings
-from millstream.clients.tasks import ClientClosed, TaskScope
+from millstream.clients.tasks import ClientClosed, TaskScope, WrongEventLoop
 from millstream.errors import (
     BrokerNotAvailable,
     InvalidTopic,
@@ -261,3 +264,40 @@ async def test_construction_that_fails_leaves_nothing_open() -> None:
             make(security_protocol="SSL", ssl_ca_location="/nowhere.pem")
     assert len(os.listdir("/proc/self/fd")) == before
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_client_is_refused_in_another_loop_while_its_own_runs() -> None:
+    async with (
+        scripted_broker() as broker,
+        Producer(bootstrap_servers=broker.address) as producer,
+    ):
+        await producer.partitions_for("t")
+
+        def elsewhere() -> None:
+            asyncio.run(producer.partitions_for("t"))
+
+        with pytest.raises(WrongEventLoop, match="this producer works in another event loop"):
+            await asyncio.to_thread(elsewhere)
+        assert await producer.partitions_for("t") == [0]
+
+
+def test_a_forked_child_is_told_to_make_a_client_of_its_own() -> None:
+    script = """
+        import asyncio, os, sys
+        from millstream.clients import Admin
+        from millstream.clients.tasks import ForkedClient
+
+        admin = Admin(bootstrap_servers="127.0.0.1:1", default_api_timeout_ms=10)
+
+        async def ask():
+            try:
+                await admin.list_topics()
+            except ForkedClient as error:
+                return "this admin was made before a fork" in str(error)
+
+        if os.fork() == 0:
+            os._exit(7 if asyncio.run(ask()) else 1)
+        sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False, timeout=60)
+    assert done.returncode == 7
