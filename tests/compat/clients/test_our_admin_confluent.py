@@ -15,6 +15,7 @@ from confluent_kafka import admin as confluent_admin
 from millstream.clients import Admin, NewTopic, OffsetAndMetadata, TopicPartition
 from millstream.clients.admin import (
     AclBinding,
+    AclFilter,
     AlterConfig,
     ConfigResource,
     ConfigResourceType,
@@ -114,6 +115,10 @@ async def test_what_they_alter_we_describe(
     changes = {resource: [AlterConfig("cleanup.policy", "compact")]}
     (await ours.incremental_alter_configs(changes)).raise_errors()
     await eventually(lambda: has("compact"))
+    described = theirs.describe_configs(
+        [confluent_admin.ConfigResource(confluent_admin.ResourceType.TOPIC, topic)]
+    )
+    assert [each.result()["cleanup.policy"].value for each in described.values()] == ["compact"]
 
 
 async def test_groups_and_offsets_are_the_same(
@@ -202,3 +207,4 @@ async def test_rules_and_credentials_are_the_same(
         ]
 
     await eventually(they_know_her)
+    assert await ours.describe_acls(AclFilter(resource_name=topic)) == [rule]
