@@ -74,7 +74,7 @@ class Sending:
         return self.count
 
 
-async def come_and_go(
+async def check_each_record_is_read_once(
     bootstrap: str, protocol: str, foreign: Callable[[str, str, str, str, Book], Reader]
 ) -> None:
     """Ours alone, with a foreign one, with another of ours; the foreign one leaves, the first one leaves."""
@@ -109,7 +109,7 @@ async def come_and_go(
 
 @pytest.mark.parametrize("protocol", ["range", "roundrobin", "cooperative-sticky", "consumer"])
 async def test_ours_and_librdkafkas_share_a_group(bootstrap: str, protocol: str) -> None:
-    await come_and_go(bootstrap, protocol, LibrdkafkaReader)
+    await check_each_record_is_read_once(bootstrap, protocol, LibrdkafkaReader)
 
 
 @pytest.mark.oracle
@@ -123,4 +123,4 @@ async def test_ours_and_librdkafkas_share_a_group(bootstrap: str, protocol: str)
     "protocol", ["range", "roundrobin", "sticky", "cooperative-sticky", "consumer"]
 )
 async def test_ours_and_javas_share_a_group(bootstrap: str, protocol: str) -> None:
-    await come_and_go(bootstrap, protocol, JavaReader)
+    await check_each_record_is_read_once(bootstrap, protocol, JavaReader)

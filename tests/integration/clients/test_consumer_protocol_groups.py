@@ -216,6 +216,7 @@ async def test_members_of_both_protocols_share_while_a_group_is_upgraded(
         await until_shared([old], 4)
         new.subscribe([topic])
         await until_shared([old, new], 4)
+        assert len(old.assignment()) == len(new.assignment()) == 2
         await old.unsubscribe()
         await until_shared([new], 4)
 

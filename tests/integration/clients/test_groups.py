@@ -283,6 +283,7 @@ async def test_who_waits_without_partitions_takes_over_when_an_owner_goes(
             owner, idle = idle, owner
         await owner.unsubscribe()
         await until_shared([idle], 1)
+        assert idle.assignment() == {TopicPartition(topic, 0)}
 
 
 async def test_a_member_finds_its_coordinator_joins_syncs_and_then_shows_life(
