@@ -32,7 +32,8 @@ from millstream.clients.core.partitioner import (
     PartitionChooser,
     PartitionLoad,
 )
-from millstream.clients.core.sender import Sender, SenderPolicy
+from millstream.clients.core.sender import Sender
+from millstream.clients.core.sender_policy import SenderPolicy
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.settings import parse_settings
 from millstream.clients.core.transaction import Transaction

@@ -24,7 +24,8 @@ from millstream.clients.core.cluster_metadata import (
 )
 from millstream.clients.core.produce_request import ProduceIntent
 from millstream.clients.core.producer_batch import ProducerBatch
-from millstream.clients.core.sender import Sender, SenderPolicy
+from millstream.clients.core.sender import Sender
+from millstream.clients.core.sender_policy import SenderPolicy
 from millstream.clients.core.transaction import Transaction, TransactionState
 from millstream.errors import NetworkException
 from millstream.model import TopicPartition

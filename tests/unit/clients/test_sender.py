@@ -15,7 +15,8 @@ from millstream.clients.core.cluster_metadata import (
 )
 from millstream.clients.core.produce_request import ProduceIntent
 from millstream.clients.core.producer_batch import ProducerBatch
-from millstream.clients.core.sender import Sender, SenderPolicy
+from millstream.clients.core.sender import Sender
+from millstream.clients.core.sender_policy import SenderPolicy
 from millstream.clients.core.transaction import Transaction
 from millstream.clients.core.transaction_errors import TransactionAborted
 from millstream.errors import (
@@ -65,6 +66,7 @@ class World:
         idempotent: bool = True,
         retries: int = 1000,
         known: bool = True,
+        identified: bool = True,
         acks: int = -1,
         in_flight_max: int = 5,
         availability_timeout_ms: int = 0,
@@ -92,7 +94,7 @@ class World:
             Steady(),
             transaction,
         )
-        if idempotent and transaction is None:
+        if idempotent and identified and transaction is None:
             self.sender.set_producer_id(77, 0)
             for partition in range(len(leaders)):
                 queue = self.accumulator.queue("t", partition)
@@ -366,11 +368,12 @@ def test_a_leader_change_sends_the_batch_to_the_new_leader() -> None:
 
 
 def test_nothing_goes_out_before_the_producer_id_is_known() -> None:
-    world = World()
-    world.sender._identity = None
+    world = World(identified=False)
     world.big(1)
     assert world.drain() == []
     assert world.sender.producer_id_wanted
+    world.sender.set_producer_id(77, 0)
+    assert len(world.drain()) == 1
 
 
 def test_topics_without_an_id_keep_the_request_below_version_13() -> None:

@@ -1,71 +1,35 @@
 """Which batches go out now, and what an answer, or none, means for them.
 
 `drain` plans requests; `handle_response` and `handle_failure` take in what became of them and return the batches that
-are settled. Order and uniqueness live in `partition_queue`. Knows no sockets and no clock: every call is told the time.
+are settled, which `batch_fates` decides. Order and uniqueness live in `partition_queue`. Knows no sockets and no clock: every call is told the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from millstream.clients.core.accumulator import RecordAccumulator
-from millstream.clients.core.backoff import Backoff
-from millstream.clients.core.batch_encoding import columns_of, encode_batch
+from millstream.clients.core.batch_encoding import encode_batch
+from millstream.clients.core.batch_fates import BatchFates
 from millstream.clients.core.cluster_metadata import ClusterMetadata
 from millstream.clients.core.partition_queue import PartitionQueue
 from millstream.clients.core.produce_request import ProduceIntent, topic_ids_of
-from millstream.clients.core.producer_batch import BatchOutcome, ProducerBatch, RecordColumns
+from millstream.clients.core.producer_batch import ProducerBatch
+from millstream.clients.core.sender_policy import SenderPolicy
 from millstream.clients.core.transaction import Transaction
 from millstream.errors import (
-    CorruptMessage,
     DuplicateSequenceNumber,
-    InvalidProducerEpoch,
     KafkaError,
-    KafkaStorageError,
-    MessageTooLarge,
     MillstreamError,
-    NetworkException,
-    NotEnoughReplicasAfterAppend,
-    OutOfOrderSequenceNumber,
-    ProducerFenced,
-    RecordListTooLarge,
-    RequestTimedOut,
-    UnknownProducerId,
     UnknownServerError,
     error_for,
 )
 from millstream.model import TopicPartition
 from millstream.protocol.generated.produce import PartitionProduceResponse, ProduceResponse
 from millstream.records.builder import BatchOptions
-from millstream.records.compression import Codec
 from millstream.runtime import Random
 
-_FATE_UNKNOWN = (
-    NetworkException,
-    RequestTimedOut,
-    NotEnoughReplicasAfterAppend,
-    KafkaStorageError,
-    UnknownServerError,
-)
-"""After these the batch may or may not be in the log."""
 _NEEDS_METADATA = (3, 5, 6, 13, 56, 72, 74, 75, 100, 103)
-_IDENTITY_LOST = (UnknownProducerId, InvalidProducerEpoch, ProducerFenced)
-
-
-@dataclass(frozen=True, slots=True)
-class SenderPolicy:
-    acks: int
-    idempotent: bool
-    codec: Codec
-    linger_ms: int
-    request_bytes_max: int
-    request_timeout_ms: int
-    in_flight_max: int
-    retries: int
-    backoff: Backoff
-    availability_timeout_ms: int = 0
-    compression_level: int | None = None
 
 
 class Sender:
@@ -79,7 +43,6 @@ class Sender:
         """With a transaction batches go out only in it, and one that fails fails it."""
         self._policy = policy
         self._accumulator = accumulator
-        self._random = random
         self._transaction = transaction
         self._in_flight_by_node: dict[int, int] = {}
         self._stuck_since: dict[int, int] = {}
@@ -88,7 +51,7 @@ class Sender:
             level=policy.compression_level,
             is_transactional=transaction is not None,
         )
-        self._identity: tuple[int, int] | None = None
+        self._fates = BatchFates(policy, accumulator, random, transaction)
         self._turn = 0
         self.metadata_wanted = False
         """Set when a leader is unknown or has moved; whoever refreshes metadata clears it."""
@@ -96,14 +59,12 @@ class Sender:
     @property
     def producer_id_wanted(self) -> bool:
         """Transactional producers get theirs by init_transactions()."""
-        return self._policy.idempotent and self._identity is None and self._transaction is None
-
-    @property
-    def _refusal(self) -> MillstreamError | None:
-        return None if self._transaction is None else self._transaction.refusal
+        return (
+            self._policy.idempotent and self._fates.identity is None and self._transaction is None
+        )
 
     def set_producer_id(self, producer_id: int, producer_epoch: int) -> None:
-        self._identity = (producer_id, producer_epoch)
+        self._fates.identity = (producer_id, producer_epoch)
 
     def drain(
         self,
@@ -117,7 +78,7 @@ class Sender:
 
         Only nodes that `is_ready` get requests: what goes to a node must go over one connection, or order is lost.
         """
-        if self.producer_id_wanted or self._refusal is not None:
+        if self.producer_id_wanted or self._fates.refusal is not None:
             return []
         chosen: dict[int, dict[TopicPartition, ProducerBatch]] = {}
         sizes: dict[int, int] = {}
@@ -176,23 +137,16 @@ class Sender:
         answers = {} if response is None else intent.answers(response)
         settled: list[ProducerBatch] = []
         for topic_partition, batch in intent.batches.items():
-            queue = self._accumulator.queue(*topic_partition)
-            queue.in_flight.remove(batch)
             answer = answers.get(topic_partition)
             if response is None:
-                settled += self._succeed(batch, -1, -1)
+                settled += self._fates.succeed(batch, -1, -1)
             elif answer is None:
-                settled += self._fail(
-                    queue,
-                    batch,
-                    UnknownServerError("the broker's answer leaves this partition out"),
-                    now_ms,
-                )
+                error = UnknownServerError("the broker's answer leaves this partition out")
+                settled += self._fail(batch, error, now_ms)
             elif answer.error_code in (0, DuplicateSequenceNumber.code):
-                settled += self._succeed(batch, answer.base_offset, answer.log_append_time_ms)
+                settled += self._fates.succeed(batch, answer.base_offset, answer.log_append_time_ms)
             else:
-                settled += self._fail(queue, batch, _error_of(answer), now_ms)
-            self._maybe_reset(queue)
+                settled += self._fail(batch, _error_of(answer), now_ms)
         return settled
 
     def handle_failure(
@@ -201,11 +155,8 @@ class Sender:
         """The request was not answered, or could not be sent at all. Returns the batches that are settled now."""
         self._arrived(intent)
         settled: list[ProducerBatch] = []
-        for topic_partition, batch in intent.batches.items():
-            queue = self._accumulator.queue(*topic_partition)
-            queue.in_flight.remove(batch)
-            settled += self._fail(queue, batch, error, now_ms)
-            self._maybe_reset(queue)
+        for batch in intent.batches.values():
+            settled += self._fail(batch, error, now_ms)
         return settled
 
     def handle_unreachable(self, node_id: int, cluster: ClusterMetadata, error: KafkaError) -> None:
@@ -218,26 +169,11 @@ class Sender:
 
     def expire(self, now_ms: int) -> list[ProducerBatch]:
         """Fail the waiting batches whose delivery time is over, or whose transaction has failed."""
-        settled: list[ProducerBatch] = []
-        for queue in self._accumulator.busy_queues:
-            while queue.waiting:  # the oldest are first
-                batch = queue.waiting[0]
-                error = self._refusal or (_expired(batch) if batch.deadline_ms <= now_ms else None)
-                if error is None:
-                    break
-                settled += self._give_up(queue, batch, error, waiting=True)
-            self._maybe_reset(queue)
-        return settled
+        return self._fates.expire(now_ms)
 
     def abandon(self, error: MillstreamError) -> list[ProducerBatch]:
         """Fail everything that is not settled, at a close that does not wait."""
-        settled: list[ProducerBatch] = []
-        for queue in self._accumulator.busy_queues:
-            for batch in [*queue.in_flight, *queue.waiting]:
-                settled += self._settle(batch, BatchOutcome(error=error))
-            queue.in_flight.clear()
-            queue.waiting.clear()
-        return settled
+        return self._fates.abandon(error)
 
     def _queues_in_turn(self) -> list[PartitionQueue]:
         """Each call starts one further, so that a full request does not starve the same partitions for ever."""
@@ -291,102 +227,19 @@ class Sender:
             if (queue.producer_id, queue.producer_epoch) != self._transaction.identity:
                 queue.adopt(*self._transaction.identity)
         elif queue.producer_id < 0:
-            assert self._identity is not None, "drain waits for a producer id"
-            queue.adopt(*self._identity)
+            assert self._fates.identity is not None, "drain waits for a producer id"
+            queue.adopt(*self._fates.identity)
         queue.number(batch)
 
     def _arrived(self, intent: ProduceIntent) -> None:
         self._in_flight_by_node[intent.node_id] -= 1
+        for topic_partition, batch in intent.batches.items():
+            self._accumulator.queue(*topic_partition).in_flight.remove(batch)
 
-    def _succeed(
-        self, batch: ProducerBatch, offset: int, append_time_ms: int
-    ) -> list[ProducerBatch]:
-        self._accumulator.queue(*batch.topic_partition).acknowledged = True
-        return self._settle(batch, BatchOutcome(offset, append_time_ms))
-
-    def _fail(
-        self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError, now_ms: int
-    ) -> list[ProducerBatch]:
-        batch.last_error = error
+    def _fail(self, batch: ProducerBatch, error: KafkaError, now_ms: int) -> list[ProducerBatch]:
         if error.code in _NEEDS_METADATA:
             self.metadata_wanted = True
-        if isinstance(error, _FATE_UNKNOWN):
-            batch.maybe_appended = True
-        if isinstance(error, MessageTooLarge | RecordListTooLarge) and batch.record_count > 1:
-            self._accumulator.split(batch, columns_of(batch))
-            return [batch]
-        if self._policy.idempotent and self._lost_its_place(queue, batch, error):
-            return self._try_again(queue, batch, error, now_ms)
-        if error.retriable or isinstance(error, UnknownServerError | CorruptMessage):
-            return self._try_again(queue, batch, error, now_ms)
-        return self._give_up(queue, batch, error)
-
-    def _lost_its_place(
-        self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError
-    ) -> bool:
-        """True when the broker refused the batch's numbers: it is not in the log and may be sent again.
-
-        Behind an earlier unsettled batch that is only a matter of order. Otherwise the broker will never take these
-        numbers, and the partition must start over; a transaction is aborted then.
-        """
-        if self._transaction is not None:
-            return isinstance(error, OutOfOrderSequenceNumber) and not queue.is_oldest(batch)
-        if isinstance(error, _IDENTITY_LOST):
-            self._identity = None
-            queue.producer_epoch = _EPOCH_SPENT
-            queue.reset_wanted = True
-        elif isinstance(error, OutOfOrderSequenceNumber):
-            queue.reset_wanted = queue.reset_wanted or queue.is_oldest(batch)
-        else:
-            return False
-        batch.maybe_appended = False
-        return True
-
-    def _try_again(
-        self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError, now_ms: int
-    ) -> list[ProducerBatch]:
-        if self._refusal is not None:
-            return self._give_up(queue, batch, self._refusal)
-        if now_ms >= batch.deadline_ms:
-            return self._give_up(queue, batch, _expired(batch))
-        if batch.attempts > self._policy.retries:
-            return self._give_up(queue, batch, error)
-        batch.retry_at_ms = now_ms + self._policy.backoff.delay_ms(batch.attempts, self._random)
-        queue.put_back(batch)
-        return []
-
-    def _give_up(
-        self,
-        queue: PartitionQueue,
-        batch: ProducerBatch,
-        error: MillstreamError,
-        *,
-        waiting: bool = False,
-    ) -> list[ProducerBatch]:
-        """What had numbers leaves a hole. If it may be in the log, the next answer will tell; else start over."""
-        if waiting:
-            queue.waiting.remove(batch)
-        if self._transaction is not None:
-            self._transaction.batch_failed(error, has_numbers=batch.base_sequence >= 0)
-        elif batch.base_sequence >= 0 and not batch.maybe_appended:
-            queue.reset_wanted = True
-        return self._settle(batch, BatchOutcome(error=error))
-
-    def _maybe_reset(self, queue: PartitionQueue) -> None:
-        if queue.may_reset() and not queue.reset():
-            self._identity = None
-
-    def _settle(self, batch: ProducerBatch, outcome: BatchOutcome) -> list[ProducerBatch]:
-        batch.outcome = outcome
-        batch.encoded = None
-        if batch.columns is not None:  # whoever holds a delivery may still ask for timestamps
-            batch.columns = RecordColumns(timestamps=batch.columns.timestamps)
-        self._accumulator.settle(batch)
-        return [batch]
-
-
-_EPOCH_SPENT = 32_767
-"""No epoch follows it, so the next reset takes a new producer id."""
+        return self._fates.fail(batch, error, now_ms)
 
 
 def _error_of(answer: PartitionProduceResponse) -> KafkaError:
@@ -397,13 +250,3 @@ def _error_of(answer: PartitionProduceResponse) -> KafkaError:
             f"record {first.batch_index} of the batch: {first.batch_index_error_message or detail}"
         )
     return error_for(answer.error_code, detail)
-
-
-def _expired(batch: ProducerBatch) -> RequestTimedOut:
-    waited = batch.deadline_ms - batch.created_ms
-    cause = f"; the last attempt ended with: {batch.last_error}" if batch.last_error else ""
-    certainty = "may have been" if batch.maybe_appended else "were not"
-    return RequestTimedOut(
-        f"{batch.record_count} records for {batch.topic_partition} {certainty} written within delivery_timeout_ms"
-        f" ({waited} ms), {batch.attempts} attempts{cause}"
-    )
