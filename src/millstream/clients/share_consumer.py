@@ -178,6 +178,7 @@ class ShareConsumer(Generic[Key, Value]):
         has_asked = False
         while True:
             self._scope.check()
+            self._cluster.raise_refusal()
             self._hear_outcomes()
             acknowledgements = self._reading.in_hand.take_acknowledgements()
             if self._reading.has_next:
@@ -277,28 +278,30 @@ class ShareConsumer(Generic[Key, Value]):
             await self._guard.until_idle()
             return
         self._closing = True
-        await self._guard.end_other_calls(ClientClosed("share consumer is closed"))
-        with self._guard.call():
-            limit_ms = min(arguments.timeout(timeout_ms), self.config.request_timeout_ms)
+        try:
+            await self._guard.end_other_calls(ClientClosed("share consumer is closed"))
+            with self._guard.call():
+                await self._leave(
+                    min(arguments.timeout(timeout_ms), self.config.request_timeout_ms)
+                )
+        finally:
             try:
-                async with asyncio.timeout(limit_ms / 1000):
-                    await self._leave(self._cluster.now_ms() + limit_ms)
-            except TimeoutError:
-                _LOG.warning("not left within %d ms; the broker will notice", limit_ms)
+                await self._scope.close()
             finally:
-                try:
-                    await self._scope.close()
-                finally:
-                    await self._cluster.close()
-            self._hear_outcomes()
+                await self._cluster.close()
+        self._hear_outcomes()
 
     # ---- inside
 
-    async def _leave(self, deadline_ms: int) -> None:
-        last = self._reading.in_hand.take_acknowledgements()
-        commit = self._fetching.close(last, deadline_ms)
-        await self._fetching.wait_until_complete(commit, deadline_ms)
-        await self._member.leave()
+    async def _leave(self, limit_ms: int) -> None:
+        deadline_ms = self._cluster.now_ms() + limit_ms
+        last = self._fetching.close(self._reading.in_hand.take_acknowledgements(), deadline_ms)
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                await self._fetching.wait_until_complete(last, deadline_ms)
+                await self._member.leave()
+        except TimeoutError:
+            _LOG.warning("not left within %d ms; the broker will notice", limit_ms)
 
     def _to_commit(self) -> list[NodeAcknowledgements]:
         self._hear_outcomes()
