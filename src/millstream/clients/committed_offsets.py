@@ -32,6 +32,7 @@ from millstream.protocol.generated.offset_fetch import (
 
 _LAST_VERSION_BY_NAME = 9
 """Later versions name topics by id, which a commit for a deleted topic would not have."""
+_FIRST_STABLE_FETCH = 7
 _FIRST_BATCHED_FETCH = 8
 _FIRST_FETCH_WITH_MEMBER = 9
 
@@ -102,11 +103,11 @@ async def fetch_committed(
     partitions: Iterable[TopicPartition] | None,
     deadline_ms: int,
     *,
-    require_stable: bool = False,
     member: Callable[[], ConsumerGroupMetadata] | None = None,
 ) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
     """What the group has committed; partitions without a commit are left out. None asks for all partitions.
 
+    While a transaction is about to commit offsets it waits for the outcome, whatever the isolation level (KIP-447).
     `member`: who asks, as of now, in a group of KIP-848. An answer that does not come from its epoch is asked for again.
     """
     wanted = None if partitions is None else list(partitions)
@@ -116,7 +117,7 @@ async def fetch_committed(
     async def ask(node_id: int) -> dict[TopicPartition, OffsetAndMetadata | KafkaError]:
         connection = await cluster.connection(node_id, Lane.GROUP)
         version = connection.versions.choose(ApiKey.OFFSET_FETCH, _LAST_VERSION_BY_NAME)
-        request = _fetch_request(group_id, wanted, version, require_stable=require_stable)
+        request = _fetch_request(group_id, wanted, version)
         if member is not None and version >= _FIRST_FETCH_WITH_MEMBER:
             asker = member()
             request.groups[0].member_id = asker.member_id or None
@@ -156,12 +157,12 @@ def _commit_request(
 
 
 def _fetch_request(
-    group_id: str, wanted: list[TopicPartition] | None, version: int, *, require_stable: bool
+    group_id: str, wanted: list[TopicPartition] | None, version: int
 ) -> OffsetFetchRequest:
     by_topic: dict[str, list[int]] = {}
     for topic, partition in wanted or ():
         by_topic.setdefault(topic, []).append(partition)
-    stable = require_stable and version >= 7
+    stable = version >= _FIRST_STABLE_FETCH
     if version >= _FIRST_BATCHED_FETCH:
         topics = [
             OffsetFetchRequestTopics(name=name, partition_indexes=indexes)

@@ -54,7 +54,6 @@ class PositionLookup:
             self._config.group_id,
             query.generations,
             self._cluster.now_ms() + self._config.default_api_timeout_ms,
-            require_stable=self._read_committed,
             member=self.member,
         )
         self._positions.handle_committed(query, found)

@@ -27,7 +27,8 @@ Content: TypeAlias = (
 
 class RawClient:
     def __init__(self, bootstrap: str) -> None:
-        host, _, port = bootstrap.rpartition(":")
+        """Of several addresses the first."""
+        host, _, port = bootstrap.split(",", maxsplit=1)[0].rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
 
     def __enter__(self) -> Self:

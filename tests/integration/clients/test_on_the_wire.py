@@ -7,9 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
-from millstream.clients import Admin, Consumer, NewTopic, Producer, TopicPartition
+from millstream.clients import (
+    Admin,
+    Consumer,
+    NewTopic,
+    OffsetAndMetadata,
+    Producer,
+    TopicPartition,
+)
 from millstream.clients.admin import NewPartitions
-from millstream.errors import NotLeaderOrFollower
+from millstream.errors import NotLeaderOrFollower, RequestTimedOut, UnstableOffsetCommit
 from millstream.protocol.api import ApiKey
 from millstream.testing.fault_plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
 from millstream.testing.fault_proxy import FaultProxy
@@ -134,3 +141,23 @@ async def test_an_unanswered_request_is_sent_again_once(
         assert asked(proxy, ApiKey.PRODUCE) == 2
     async with Consumer(bootstrap_servers=bootstrap) as consumer:
         assert await consumer.end_offsets(partitions) == {partitions[0]: 2}
+
+
+async def test_committed_offsets_wait_for_the_transaction_that_is_about_to_commit_some(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """KIP-447: whatever the isolation level, or work would be done again that an open transaction has done."""
+    topic = new_topic()
+    (partition,) = await filled(bootstrap, topic, partitions=1)
+    async with (
+        asyncio.timeout(LIMIT_S),
+        Producer(bootstrap_servers=bootstrap, transactional_id=topic) as producer,
+        Consumer(bootstrap_servers=bootstrap, group_id=topic, retry_backoff_ms=5) as consumer,
+    ):
+        async with producer.transaction():
+            await producer.send_offsets_to_transaction(
+                {partition: OffsetAndMetadata(1)}, consumer.group_metadata()
+            )
+            with pytest.raises((UnstableOffsetCommit, RequestTimedOut)):
+                await consumer.committed([partition], timeout_ms=100)
+        assert await consumer.committed([partition]) == {partition: OffsetAndMetadata(1)}
