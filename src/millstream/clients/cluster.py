@@ -7,12 +7,11 @@ this module performs them.
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import TypeVar
 
+from millstream.clients.client_names import named
 from millstream.clients.connection import AnyResponse, Connection
 from millstream.clients.connections import Connections, DialPolicy, Lane
 from millstream.clients.core.addresses import Address
@@ -50,12 +49,6 @@ _TRANSIENT_TOPIC_ERRORS = (3, 5)
 """A topic that is being created answers so for a moment."""
 
 
-_client_numbers: defaultdict[type[ClientConfig], Iterator[int]] = defaultdict(
-    lambda: itertools.count(1)
-)
-"""How many clients of each kind this process has named."""
-
-
 class CoordinatorType(Enum):
     GROUP = 0
     TRANSACTION = 1
@@ -79,6 +72,7 @@ class Cluster:
         ask_metadata: MetadataSource | None = None,
     ) -> None:
         """`metadata_observer` is called after each refresh, successful or not."""
+        config = named(config)
         self.config = config
         self.clock = clock
         self.random = random
@@ -95,12 +89,9 @@ class Cluster:
             random,
         )
         self._scope = scope
-        self.client_id = config.client_id or config.default_client_id(
-            next(_client_numbers[type(config)])
-        )
         self.traffic = Traffic()
         self._connections = Connections(
-            dialer_for(config, self.client_id, self.traffic, clock, random),
+            dialer_for(config, self.traffic, clock, random),
             DialPolicy(
                 setup_timeout=Backoff(
                     config.socket_connection_setup_timeout_ms,

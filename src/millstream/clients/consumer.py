@@ -7,7 +7,6 @@ Fetching runs in the background (`fetching`), membership in `classic_member` and
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Generic, Self, Unpack
 
 from millstream.clients.auto_commit import AutoCommit
 from millstream.clients.call_guard import CallGuard
+from millstream.clients.client_names import named
 from millstream.clients.cluster import Cluster
 from millstream.clients.commits import CommitCallback, Commits
 from millstream.clients.committed_offsets import fetch_committed
@@ -61,8 +61,6 @@ _LOG = logging.getLogger(__name__)
 _POLL_MS = 1_000
 _CLOSE_MS = 30_000
 
-_numbers = itertools.count(1)
-
 
 class Consumer(Generic[Key, Value]):
     """Use as `async with Consumer(bootstrap_servers=..., group_id=...) as consumer`, or call `close()` in the end.
@@ -80,9 +78,7 @@ class Consumer(Generic[Key, Value]):
         interceptors: Sequence[ConsumerInterceptor[Key, Value]] = (),
         **settings: Unpack[ConsumerSettings],
     ) -> None:
-        config = parse_settings(ConsumerConfig, settings)
-        if not {"client_id", "client.id"} & settings.keys():
-            config = replace(config, client_id=_default_client_id(config.group_id))
+        config = named(parse_settings(ConsumerConfig, settings))
         self.config = config
         self._scope = TaskScope("consumer", self._background_failed)
         self._guard = CallGuard("consumer")
@@ -555,9 +551,3 @@ class Consumer(Generic[Key, Value]):
     def _deadline(self, timeout_ms: int | None) -> int:
         limit = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
         return self._cluster.now_ms() + arguments.timeout(limit)
-
-
-def _default_client_id(group_id: str | None) -> str:
-    """As the Java client names its consumers."""
-    number = next(_numbers)
-    return f"consumer-{group_id}-{number}" if group_id else f"consumer-{number}"

@@ -134,9 +134,7 @@ class Dialer:
         return connection
 
 
-def dialer_for(
-    config: ClientConfig, client_id: str, traffic: Traffic, clock: Clock, random: Random
-) -> Dialer:
+def dialer_for(config: ClientConfig, traffic: Traffic, clock: Clock, random: Random) -> Dialer:
     """Raises ConfigError when certificates cannot be read or credentials are missing."""
     tls = authenticator = None
     if config.security_protocol.endswith("SSL"):
@@ -150,7 +148,7 @@ def dialer_for(
             tokens = BearerTokens(credentials, config, clock, random)
         authenticator = SaslAuthenticator(credentials, tokens, random)
     options = ConnectionOptions(
-        client_id=client_id,
+        client_id=config.client_id,
         request_timeout_ms=config.request_timeout_ms,
         frame_bytes_max=config.receive_message_bytes_max,
         software_version=__version__,

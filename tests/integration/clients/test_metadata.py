@@ -227,7 +227,7 @@ async def test_clients_that_were_given_no_name_are_numbered() -> None:
     async def names(config: Any) -> tuple[str, str]:
         scope = TaskScope("client")
         made = [Cluster(config, scope, SystemClock(), SystemRandom()) for _ in range(2)]
-        return made[0].client_id, made[1].client_id
+        return made[0].config.client_id, made[1].config.client_id
 
     producers = await names(ProducerConfig())
     assert [name.rsplit("-", 1)[0] for name in producers] == ["producer", "producer"]
