@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -24,7 +25,7 @@ from millstream.clients import (
 )
 from millstream.clients.core.serialization import LookupNeeded, SerializationError
 from millstream.clients.core.values import Headers
-from millstream.errors import MessageTooLarge
+from millstream.errors import MessageTooLarge, RequestTimedOut
 
 NewName = Callable[[], str]
 
@@ -73,6 +74,7 @@ async def test_serializers_of_every_kind_are_used_and_awaited(
         key_serializer=lambda key: b"%d" % key,
         value_serializer=SchemaSerializer(),
     ) as producer:
+        sent_ms = time.time_ns() // 1_000_000
         await producer.send(topic, "first", key=1, headers=given)
         await producer.send(topic, None, key=2)
         with pytest.raises(SerializationError, match=f"key_serializer .* str for topic '{topic}'"):
@@ -84,6 +86,7 @@ async def test_serializers_of_every_kind_are_used_and_awaited(
         await asyncio.to_thread(twin.flush)
     first, second, third = await read_all(bootstrap, topic)
     assert (first.key, first.value) == (b"1", b"first")
+    assert first.timestamp_ms >= sent_ms, "a missing timestamp is filled in"
     assert list(first.headers) == [("h", b"x"), ("schema", b"1")]
     assert (second.key, second.value, third.value) == (b"2", None, b"third")
     assert given == [("h", b"x")]
@@ -102,6 +105,9 @@ async def test_partitioners_choose_where_records_go(bootstrap: str, new_topic: N
     assert await partitions(round_robin) == [0, 1, 2]
     by_hand = Producer(bootstrap_servers=bootstrap, partitioner=lambda *question: question[3][-1])
     assert await partitions(by_hand) == [2, 2, 2]
+    async with Producer(bootstrap_servers=bootstrap) as producer:
+        named = await producer.send(topic, b"x", key=b"same", partition=1)
+        assert (await named).partition == 1
     ignoring = Producer(
         bootstrap_servers=bootstrap, partitioner_ignore_keys=True, batch_size=0, linger_ms=0
     )
@@ -165,6 +171,19 @@ def test_the_twin_intercepts_in_the_callers_thread_and_calls_back_on_the_loops(
         producer.flush()
     assert tracing.seen[:2] == [True, True]
     assert threads == ["millstream clients"] * 2
+
+
+def test_who_gives_up_waiting_for_a_delivery_does_not_take_the_record_back(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    with blocking.Producer(bootstrap_servers=bootstrap, linger_ms=60_000) as producer:
+        delivery = producer.send(topic, b"x")
+        with pytest.raises(RequestTimedOut, match="not acknowledged within 1 ms"):
+            delivery.result(timeout_ms=1)
+        assert not delivery.is_done
+        producer.flush()
+        assert delivery.result().offset == 0
 
 
 async def test_without_acks_records_go_and_nobody_tells_where(
