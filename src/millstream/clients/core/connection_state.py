@@ -43,13 +43,16 @@ class ConnectionState:
     ) -> tuple[int, list[Piece]]:
         """Returns the correlation id and the buffers to write.
 
-        Raises UnsupportedVersion when the version agreed on has no room for what the request says.
+        Raises UnsupportedVersion when the version agreed on has no room for what the request says; EncodeError when
+        none has.
         """
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & _CORRELATION_ID_MASK
         try:
             buffers = encode_request(key, version, correlation_id, self._client_id, request)
         except EncodeError as error:
+            if version == VERSIONS[key].highest:
+                raise  # no broker could be told this
             raise UnsupportedVersion(
                 f"the broker is too old for this: {key.name} is spoken up to version {version} with it ({error})"
             ) from error
