@@ -120,6 +120,11 @@ class Cluster:
     def picture(self) -> ClusterMetadata:
         return self.metadata.cluster
 
+    @property
+    def unreachable(self) -> str:
+        """Which addresses could not be connected to lately, and why; empty when there are none."""
+        return self._connections.why_unreachable() if self._connections.any_failed else ""
+
     def now_ms(self) -> int:
         return self.clock.now().monotonic_ms
 

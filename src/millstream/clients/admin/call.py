@@ -134,16 +134,17 @@ class Progress(Generic[Key, Value]):
             else:
                 self._finish(key, error)
 
-    def results(self) -> Results[Key, Value]:
-        """In the order of the items; what has no result yet ends with its last error."""
+    def results(self, unreachable: str = "") -> Results[Key, Value]:
+        """In the order of the items; what has no result yet ends with its last error, or with who was `unreachable`."""
+        late = "the time limit of the call was over before a broker answered"
+        if unreachable:
+            late = f"{late}; {unreachable}"
         results: Results[Key, Value] = Results()
         for key in self._keys:
             if key in self._results:
                 results[key] = self._results[key]
             else:
-                results[key] = self._unfinished[key] or RequestTimedOut(
-                    f"{key}: the time limit of the call was over before a broker answered"
-                )
+                results[key] = self._unfinished[key] or RequestTimedOut(_about(key) + late)
         return results
 
     def _finish(self, key: Key, answer: Value | KafkaError) -> None:
@@ -152,4 +153,9 @@ class Progress(Generic[Key, Value]):
 
 
 def _left_out(key: object) -> KafkaError:
-    return UnknownServerError(f"{key}: the broker's answer leaves this out")
+    return UnknownServerError(_about(key) + "the broker's answer leaves this out")
+
+
+def _about(key: object) -> str:
+    """Calls that have but one item know it by None."""
+    return "" if key is None else f"{key}: "

@@ -7,6 +7,7 @@ until the deadline. Knows connections and waiting, no API. The two lookups are c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Iterable, Mapping
 
 from millstream.clients.admin.call import Asked, Call, Key, Progress, Response, Value
@@ -58,21 +59,12 @@ class Driver:
     ) -> Results[Key, Value]:
         """A result or an error for each item. Retriable errors are those of the last attempt before the deadline."""
         progress = Progress(call, keys)
-        try:
-            async with asyncio.timeout(self._remaining_ms(deadline_ms) / 1000):
-                while progress.pending:
-                    await self._attempt(call, progress, deadline_ms)
-                    if not progress.pending:
-                        break
-                    wait_ms = self._cluster.backoff.delay_ms(
-                        progress.attempts, self._cluster.random
-                    )
-                    if wait_ms >= self._remaining_ms(deadline_ms):
-                        break
-                    await asyncio.sleep(wait_ms / 1000)
-        except TimeoutError:
-            return progress.results()
-        return progress.results()
+        while progress.pending and self._remaining_ms(deadline_ms) > 0:
+            await self._attempt(call, progress, deadline_ms)
+            if progress.pending:
+                wait_ms = self._cluster.backoff.delay_ms(progress.attempts, self._cluster.random)
+                await asyncio.sleep(min(wait_ms, self._remaining_ms(deadline_ms)) / 1000)
+        return progress.results(self._cluster.unreachable)
 
     async def _attempt(
         self,
@@ -93,10 +85,12 @@ class Driver:
                 progress.fail([key], where)
             else:
                 by_node.setdefault(where, []).append(key)
-        await _all(
-            self._ask(call, node_id, items, progress, deadline_ms)
-            for node_id, items in by_node.items()
-        )
+        with contextlib.suppress(TimeoutError):  # what was not answered stays pending
+            async with asyncio.timeout(self._remaining_ms(deadline_ms) / 1000):
+                await _all(
+                    self._ask(call, node_id, items, progress, deadline_ms)
+                    for node_id, items in by_node.items()
+                )
 
     async def _ask(
         self,
@@ -137,7 +131,7 @@ class Driver:
         progress: Progress[Key, Value],
         deadline_ms: int,
     ) -> Mapping[Key, int | KafkaError | None]:
-        """The broker of each item; None means any."""
+        """The broker of each item; None means any. Gives up at the deadline by itself, and says why."""
         match call.place:
             case AnyBroker() if not self.asks_controllers:
                 return dict.fromkeys(keys)

@@ -41,6 +41,7 @@ class FakeCluster:
     answers: dict[ApiKey, deque[Answer]] = field(default_factory=lambda: defaultdict(deque))
     sent: list[Sent] = field(default_factory=list)
     now: int = 0
+    unreachable: str = ""
     picture: ClusterMetadata = field(default_factory=ClusterMetadata)
 
     def __post_init__(self) -> None:

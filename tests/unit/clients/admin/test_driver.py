@@ -220,6 +220,9 @@ async def test_no_time_at_all_is_a_timeout_of_every_item() -> None:
     assert [type(results[group]) for group in "ab"] == [RequestTimedOut, RequestTimedOut]
     with pytest.raises(RequestTimedOut, match="b: the time limit of the call was over"):
         results.result("b")
+    late = await delete_groups(FakeAdmin(FakeCluster(unreachable="b:1 refused")), "a", timeout_ms=0)
+    with pytest.raises(RequestTimedOut, match="; b:1 refused"):
+        late.result("a")
 
 
 async def test_an_item_that_the_answer_leaves_out_has_an_error() -> None:
