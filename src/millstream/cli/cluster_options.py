@@ -6,9 +6,9 @@ What an option says beats what a property says, which beats the file (KIP-1137).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import wraps
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
@@ -22,6 +22,8 @@ ENVIRONMENT: Final = "MILLSTREAM_BOOTSTRAP_SERVERS"
 _WAITS: Final = ("default_api_timeout_ms", "max_block_ms")
 _WAIT_MS: Final = 15_000
 """Somebody sits before the terminal: the clients' own minute is too long for a wrong address."""
+
+_NOTED: Final = "millstream.client_properties"
 
 Given: TypeAlias = Any  # Any: what click made of an option, as its declaration says
 Settings: TypeAlias = dict[str, Given]
@@ -94,6 +96,11 @@ class ClusterOptions:
             gathered["bootstrap_servers"] = self.bootstrap
         return gathered | {key: value for key, value in chosen.items() if value is not None}
 
+    def adding(self, properties: Mapping[str, str]) -> ClusterOptions:
+        """With more properties, which beat those before."""
+        more = tuple(f"{key}={value}" for key, value in properties.items())
+        return replace(self, properties=(*self.properties, *more))
+
     def admin(self) -> Admin:
         from millstream.clients.blocking import Admin
         from millstream.clients.core.config import AdminConfig
@@ -120,12 +127,33 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
         client_properties: tuple[str, ...],
         **options: Given,
     ) -> Returned:
-        cluster = ClusterOptions(bootstrap, config_file, client_properties)
+        noted = click.get_current_context().meta.get(_NOTED, ())
+        cluster = ClusterOptions(bootstrap, config_file, (*noted, *client_properties))
         return command(*arguments, cluster=cluster, **options)
 
     for decorate in reversed(_DECORATORS):
         gathered = decorate(gathered)
     return gathered
+
+
+def kafka_options(
+    names: Mapping[str, str],
+) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
+    """Options of Kafka's tools that are settings of the client by another name; help does not list them."""
+
+    def decorate(command: Callable[..., Returned]) -> Callable[..., Returned]:
+        for option, key in names.items():
+            command = click.option(
+                option, hidden=True, expose_value=False, callback=partial(_note, key)
+            )(command)
+        return command
+
+    return decorate
+
+
+def _note(key: str, context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        context.meta.setdefault(_NOTED, []).append(f"{key}={value}")
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:

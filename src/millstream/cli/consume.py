@@ -16,20 +16,11 @@ from millstream.cli.value_formats import FORMATS, format_of
 
 if TYPE_CHECKING:
     from millstream.cli.records.offset_choice import Bounds
-    from millstream.cli.records.reading import Reading
     from millstream.cli.records.text import Shown, Write
     from millstream.clients import ConsumerRecord
-    from millstream.clients.blocking import Consumer
-    from millstream.model import TopicPartition
-    from millstream.runtime import Clock
 
-_FORMATTER_PREFIXES = (
-    "print.",
-    "key.separator",
-    "line.separator",
-    "headers.separator",
-    "null.literal",
-)
+_FORMATTER = ("print.", "key.separator", "line.separator", "headers.separator", "null.literal")
+"""Kafka has one --property for the formatter and one for the client; here the name decides."""
 _TERMINATED = 128 + signal.SIGTERM
 
 
@@ -125,38 +116,52 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
     """Print the records of topics as they come; a TOPIC that begins with ^ is a pattern."""
     from millstream.cli.records.offset_choice import parse_bounds
     from millstream.cli.records.positions import partition_numbers, partitions_of, seek
-    from millstream.cli.records.reading import interruptible
+    from millstream.cli.records.reading import Reading, interruptible
     from millstream.clients.blocking import Consumer
     from millstream.clients.core.config import ConsumerConfig
     from millstream.runtime.system import SystemClock
 
     options = _Options(**given)
     names, pattern = _chosen_topics((*topics, *options.more_topics), options.pattern)
-    formatter, client = _divided(pairs(options.properties, "--property"))
+    properties = pairs(options.properties, "--property")
+    formatter = {key: value for key, value in properties.items() if key.startswith(_FORMATTER)}
+    cluster = cluster.adding({key: properties[key] for key in properties if key not in formatter})
     write, head, tail = _writer(options, formatter)
+    show = _shower(options)
     starts = ("beginning",) if options.from_beginning else ()
     clock = SystemClock()
     bounds = parse_bounds((*starts, *options.offsets), options.since, clock.now().wall_ms)
+    _check_grouping(options, bounds)
     partitions = []
     if options.group is None:
         with cluster.admin() as admin:
             wanted = partition_numbers(options.partitions)
             partitions = partitions_of(admin, names, pattern, wanted)
-    settings = cluster.settings(ConsumerConfig, **_chosen_settings(options, bounds), **client)
+    settings = cluster.settings(ConsumerConfig, **_chosen_settings(options, bounds))
     with Consumer(**settings) as consumer, interruptible() as asked:
         stop = None
         if options.group is None:
             stop = seek(consumer, partitions, bounds, until_end=options.exit_at_end)
         else:
-            _subscribe(consumer, names, pattern, bounds)
-        reading = _reading(consumer, write, options, clock, stop)
-        sys.stdout.buffer.write(head)
+            consumer.subscribe(names, pattern=pattern)
+        out = sys.stdout.buffer
+        reading = Reading(
+            consumer,
+            emit=lambda record: out.write(write(show(record))),
+            flush=out.flush,
+            now_ms=lambda: clock.now().monotonic_ms,
+            stop=stop,
+            until_end=options.exit_at_end,
+            count_max=options.count_max,
+            silence_max_ms=options.silence_max_ms,
+            skip_errors=options.skip_message_on_error,
+        )
+        out.write(head)
         reading.run(asked)
-        sys.stdout.buffer.write(tail)
-        sys.stdout.buffer.flush()
+        out.write(tail)
+        out.flush()
     if not options.quiet:
-        skipped = f", {reading.skipped} skipped" if reading.skipped else ""
-        click.echo(f"{reading.count} records read{skipped}", err=True)
+        click.echo(reading.summary(), err=True)
     if asked.signal is not None:
         sys.exit(INTERRUPTED if asked.signal == signal.SIGINT else _TERMINATED)
 
@@ -169,15 +174,17 @@ def _chosen_topics(given: tuple[str, ...], include: str | None) -> tuple[list[st
     return names, patterns[0] if patterns else None
 
 
-def _divided(properties: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Kafka has one --property for the formatter and one for the client; here the name decides."""
-    formatter = {
-        key: value for key, value in properties.items() if key.startswith(_FORMATTER_PREFIXES)
-    }
-    client = {
-        key.replace(".", "_"): value for key, value in properties.items() if key not in formatter
-    }
-    return formatter, client
+def _check_grouping(options: _Options, bounds: Bounds) -> None:
+    """A group's members start where the group stopped: -o says only where a new group begins."""
+    place = None if bounds.start is None else bounds.start.place
+    if options.group is None:
+        if place == "stored":
+            raise click.UsageError("-o stored needs --group")
+        return
+    if options.partitions:
+        raise click.UsageError("--partition goes without --group, which shares partitions out")
+    if bounds.stop_ms is not None or place in {"offset", "tail", "time"}:
+        raise click.UsageError("with --group, -o is beginning, end or stored")
 
 
 def _chosen_settings(options: _Options, bounds: Bounds) -> dict[str, object]:
@@ -189,14 +196,6 @@ def _chosen_settings(options: _Options, bounds: Bounds) -> dict[str, object]:
         "auto_offset_reset": reset,
         "allow_auto_create_topics": False,
     }
-
-
-def _subscribe(consumer: Consumer, names: list[str], pattern: str | None, bounds: Bounds) -> None:
-    """A group's members start where the group stopped: -o says only where a new group begins."""
-    place = None if bounds.start is None else bounds.start.place
-    if bounds.stop_ms is not None or place in {"offset", "tail", "time"}:
-        raise click.UsageError("with --group, -o is beginning, end or stored")
-    consumer.subscribe(names, pattern=pattern)
 
 
 def _writer(
@@ -228,30 +227,6 @@ def _array(write: Write) -> Write:
         return next(separators, b",") + write(record)
 
     return element
-
-
-def _reading(
-    consumer: Consumer,
-    write: Write,
-    options: _Options,
-    clock: Clock,
-    stop: dict[TopicPartition, int] | None,
-) -> Reading:
-    from millstream.cli.records.reading import Reading
-
-    out = sys.stdout.buffer
-    show = _shower(options)
-    return Reading(
-        consumer,
-        emit=lambda record: out.write(write(show(record))),
-        flush=out.flush,
-        now_ms=lambda: clock.now().monotonic_ms,
-        stop=stop,
-        until_end=options.exit_at_end,
-        count_max=options.count_max,
-        silence_max_ms=options.silence_max_ms,
-        skip_errors=options.skip_message_on_error,
-    )
 
 
 def _shower(options: _Options) -> Callable[[ConsumerRecord], Shown]:

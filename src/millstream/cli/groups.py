@@ -18,8 +18,9 @@ from millstream.cli.group_options import (
 from millstream.cli.rows import confirm, finish, named, output_option, print_rows, yes_option
 
 if TYPE_CHECKING:
-    from millstream.clients.admin import GroupDescription
+    from millstream.clients.admin import GroupDescription, Results
     from millstream.clients.blocking import Admin
+    from millstream.model import TopicPartition
 
 Columns = tuple[str, ...]
 
@@ -103,7 +104,7 @@ def describe(
     """Offsets and lag, members, or states of groups."""
     with cluster.admin() as admin:
         wanted = wanted_groups(admin, names, more, all_groups=all_groups)
-        found = admin.describe_groups(wanted)
+        found = _described(admin, wanted)
         good = [found.result(name) for name in wanted if name not in found.errors()]
         if view == "offsets":
             rows = [row for group in good for row in _offset_rows(admin, group)]
@@ -116,6 +117,18 @@ def describe(
             columns = _STATE_COLUMNS
     print_rows(rows, output, columns)
     finish(found.errors(), output)
+
+
+def _described(admin: Admin, names: list[str]) -> Results[str, GroupDescription]:
+    """Groups of consumers, and share groups."""
+    from millstream.errors import GroupIdNotFound
+
+    found = admin.describe_groups(names)
+    others = [name for name, error in found.errors().items() if isinstance(error, GroupIdNotFound)]
+    if others:
+        shared = admin.describe_share_groups(others)
+        found.update({name: shared[name] for name in others if name not in shared.errors()})
+    return found
 
 
 def _state_row(group: GroupDescription) -> dict[str, object]:
@@ -145,19 +158,35 @@ def _member_rows(group: GroupDescription) -> list[dict[str, object]]:
     ]
 
 
+def _committed(
+    admin: Admin, group: GroupDescription
+) -> dict[TopicPartition, tuple[int, int | None]]:
+    """Where the group is, and its lag where the broker tells it (of share groups, which acknowledge out of order)."""
+    from millstream.clients.admin import GroupType
+
+    if group.type is GroupType.SHARE:
+        starts = admin.list_share_group_offsets([group.group_id]).result(group.group_id)
+        found = {tp: starts.result(tp) for tp in starts}
+        return {tp: (each.start_offset, each.lag) for tp, each in found.items()}
+    offsets = admin.list_consumer_group_offsets([group.group_id]).result(group.group_id)
+    return {tp: (offsets.result(tp).offset, None) for tp in offsets}
+
+
 def _offset_rows(admin: Admin, group: GroupDescription) -> list[dict[str, object]]:
     """What is committed, and what is assigned though nothing was committed yet."""
     from millstream.clients.admin import OffsetSpec
 
-    committed = admin.list_consumer_group_offsets([group.group_id]).result(group.group_id)
+    committed = _committed(admin, group)
     owners = {tp: member for member in group.members for tp in member.assignment}
     partitions = sorted(set(owners) | set(committed))
     ends = admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
     rows: list[dict[str, object]] = []
     for tp in partitions:
         owner = owners.get(tp)
-        at = None if tp not in committed else committed.result(tp).offset
+        at, lag = committed.get(tp, (None, None))
         end = None if tp in ends.errors() else ends.result(tp).offset
+        if lag is None and at is not None and end is not None:
+            lag = max(0, end - at)
         rows.append(
             {
                 "group": group.group_id,
@@ -165,7 +194,7 @@ def _offset_rows(admin: Admin, group: GroupDescription) -> list[dict[str, object
                 "partition": tp.partition,
                 "current_offset": at,
                 "log_end_offset": end,
-                "lag": None if at is None or end is None else max(0, end - at),
+                "lag": lag,
                 "consumer_id": None if owner is None else owner.member_id,
                 "host": None if owner is None else owner.client_host,
                 "client_id": None if owner is None else owner.client_id,

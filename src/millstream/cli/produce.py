@@ -9,7 +9,13 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options, pairs
+from millstream.cli.cluster_options import (
+    ClusterOptions,
+    Given,
+    cluster_options,
+    kafka_options,
+    pairs,
+)
 from millstream.cli.command import ClientCommand
 from millstream.cli.value_formats import FORMATS, format_of
 
@@ -45,6 +51,7 @@ class _Options:
     value_schema: str | None
     schema_registry: str | None
     quiet: bool
+    sync: bool
 
 
 def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
@@ -95,6 +102,21 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option("--value-schema", metavar="TEXT|@FILE", help="Default: the subject's latest.")
 @click.option("--schema-registry", metavar="URL", help="For avro and json-schema.")
 @click.option("--quiet", "-q", is_flag=True, help="No count on standard error.")
+@click.option("--sync", is_flag=True, help="Wait for each record before the next.")
+@kafka_options(
+    {
+        "--batch-size": "batch.size",
+        "--max-block-ms": "max.block.ms",
+        "--max-memory-bytes": "buffer.memory",
+        "--max-partition-memory-bytes": "batch.size",
+        "--message-send-max-retries": "retries",
+        "--metadata-expiry-ms": "metadata.max.age.ms",
+        "--request-timeout-ms": "request.timeout.ms",
+        "--retry-backoff-ms": "retry.backoff.ms",
+        "--socket-buffer-size": "send.buffer.bytes",
+        "--timeout": "linger.ms",
+    }
+)
 def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Given) -> None:
     """Write each line of standard input or of the FILEs as a record to TOPIC.
 
@@ -107,9 +129,7 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
     topic, files = _topic_and_files(arguments, options.topic)
     properties = pairs(options.properties, "--property")
     reader = {key: value for key, value in properties.items() if key.startswith(_READER_PREFIXES)}
-    client = {
-        key.replace(".", "_"): value for key, value in properties.items() if key not in reader
-    }
+    cluster = cluster.adding({key: properties[key] for key in properties if key not in reader})
     parse = _parser(options, reader)
     convert = _converter(options)
     chosen = {
@@ -117,8 +137,8 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         "acks": options.acks,
         "transactional_id": options.transactional_id,
     }
-    with Producer(**cluster.settings(ProducerConfig, **chosen, **client)) as producer:
-        writing = _Writing(producer, topic, options.partition, convert)
+    with Producer(**cluster.settings(ProducerConfig, **chosen)) as producer:
+        writing = _Writing(producer, topic, options, convert)
         records = _lines(files, options.delimiter, parse)
         try:
             if options.transactional_id is None:
@@ -206,11 +226,12 @@ class _Writing:
     """Sends and counts."""
 
     def __init__(
-        self, producer: Producer, topic: str, partition: int | None, convert: Convert | None
+        self, producer: Producer, topic: str, options: _Options, convert: Convert | None
     ) -> None:
         self._producer = producer
         self._topic = topic
-        self._partition = partition
+        self._partition = options.partition
+        self._waits = options.sync
         self._convert = convert
         self.count = 0
 
@@ -240,7 +261,7 @@ class _Writing:
     def _send(self, line: Line) -> None:
         if self._convert is not None:
             line = self._convert(self._topic, line)
-        self._producer.send(
+        delivery = self._producer.send(
             self._topic,
             line.value,
             key=line.key,
@@ -248,4 +269,6 @@ class _Writing:
             partition=self._partition if line.partition is None else line.partition,
             timestamp_ms=line.timestamp_ms,
         )
+        if self._waits:
+            delivery.result()
         self.count += 1

@@ -31,6 +31,22 @@ def test_lines_with_keys_headers_and_nulls_come_back_as_they_went(run: Run, topi
     assert (read.returncode, read.stderr) == (0, "3 records read\n")
 
 
+def test_kafkas_options_do_the_same(run: Run, topic: str, tmp_path: Path) -> None:
+    """Files instead of standard input; every record waited for."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(f"{name}:1;{name}:2;".encode())
+    written = run("produce", "--topic", topic, "--sync", "--compression-codec", "gzip",
+                  "--request-required-acks", "all", "--max-block-ms", "9000", "--timeout", "0",
+                  "--reader-property", "parse.key=true", "--reader-property", "key.separator=:",
+                  "--producer-property", "client.id=test", "-D", ";", *map(str, sorted(tmp_path.iterdir())))  # fmt: skip
+    assert written.returncode == 0, written.stderr
+    read = run("consume", "--topic", topic, "--from-beginning", "--max-messages", "4",
+               "--formatter-property", "print.key=true", "--formatter-property", "key.separator==",
+               "--consumer-property", "client.id=test", "--isolation-level", "read_committed",
+               "--key-deserializer", "org.apache.kafka.common.serialization.StringDeserializer")  # fmt: skip
+    assert read.stdout == "a=1\na=2\nb=1\nb=2\n"
+
+
 def test_starts_and_ends(run: Run, topic: str) -> None:
     lines = "".join(f'{{"value": "{n}", "timestamp": {1_000 + n}}}\n' for n in range(10))
     assert run("produce", topic, "--input", "jsonl", given=lines).returncode == 0
@@ -192,6 +208,7 @@ def test_a_reader_that_goes_away_is_no_failure(
         (("consume", "a", "-e", "-b", "127.0.0.1:1", "-X", "default.api.timeout.ms=300"), 5, "error: no broker could be reached: cannot connect to 127.0.0.1:1: refused"),
         (("consume", "a", "-X", "fetch.min.byte=1", "-G", "g"), 2, "error: ConsumerConfig has no setting fetch.min.byte; did you mean fetch_min_bytes?"),
         (("produce", "a", "-X", "acks=7"), 2, 'error: acks must be "all", 1 or 0'),
+        (("produce", "a", "--max-block-ms", "soon"), 2, "error: max_block_ms must be an integer"),
         (("groups", "describe", "no-such-group"), 3, "error: no-such-group: "),
     ],
 )  # fmt: skip

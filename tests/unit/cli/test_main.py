@@ -55,3 +55,29 @@ def test_help_of_a_verb_imports_no_client(verb: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("consume",), "give one or more TOPICs"),
+        (("consume", "a", "^b.*"), "give one or more TOPICs"),
+        (("consume", "a", "-o", "stored"), "-o stored needs --group"),
+        (("consume", "a", "-G", "g", "-p", "0"), "--partition goes without --group"),
+        (("consume", "a", "-f", "%q"), "%q is no field of a record"),
+        (("consume", "a", "--value-format", "cobol"), "'cobol' is none of"),
+        (("consume", "a", "--value-format", "avro"), "needs --schema-registry"),
+        (("produce",), "give a TOPIC"),
+        (("produce", "a", "-H", "x"), "'x' is not KEY=VALUE"),
+        (("topics", "create"), "name at least one TOPIC"),
+        (("topics", "alter", "a"), "say what to alter"),
+        (("groups", "describe"), "name at least one GROUP"),
+        (("groups", "reset-offsets", "g", "--execute", "--dry-run"), "not both"),
+    ],
+)
+def test_what_is_used_wrongly_is_told_before_anything_is_asked(
+    arguments: tuple[str, ...], told: str
+) -> None:
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2, result.output
+    assert told in result.stderr

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
+from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options, pairs
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import Sent
 
@@ -108,10 +108,7 @@ def produce(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
     topic = topic or options.named
     if topic is None:
         raise click.UsageError("give a TOPIC")
-    both = ClusterOptions(
-        cluster.bootstrap, cluster.config_file, (*cluster.properties, *options.props)
-    )
-    settings = both.settings(
+    settings = cluster.adding(pairs(options.props, "--producer-props")).settings(
         ProducerConfig,
         acks=options.acks,
         compression_type=options.compression,

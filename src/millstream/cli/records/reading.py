@@ -82,6 +82,9 @@ class Reading:
             if self.silence_max_ms is not None and self.now_ms() - heard_ms >= self.silence_max_ms:
                 return
 
+    def summary(self) -> str:
+        return f"{self.count} records read" + (f", {self.skipped} skipped" if self.skipped else "")
+
     def _room(self) -> int:
         if self.count_max is None:
             return _POLL_RECORDS
