@@ -29,7 +29,7 @@ public class Reader {
                 NumberDataPoint p = sum ? m.getSum().getDataPoints(0) : m.getGauge().getDataPoints(0);
                 StringBuilder line = new StringBuilder(m.getName());
                 line.append(sum ? " " + m.getSum().getAggregationTemporality() + " " + m.getSum().getIsMonotonic() : " gauge");
-                line.append(p.hasAsInt() ? " int " + p.getAsInt() : " double " + p.getAsDouble());
+                line.append(p.hasAsDouble() ? " double " + p.getAsDouble() : " UNKNOWN");
                 line.append(" " + p.getStartTimeUnixNano() + " " + p.getTimeUnixNano());
                 p.getAttributesList().forEach(a ->
                     line.append(" " + a.getKey() + "=" + a.getValue().getStringValue()));
@@ -53,8 +53,8 @@ pytestmark = [
 
 def test_kafkas_classes_read_what_we_write(tmp_path: Path) -> None:
     points = [
-        DataPoint("gauge.double", 2.5, 1_700_000_000_123, {"node_id": "node-1"}),
-        DataPoint("gauge.int", -7, 1_700_000_000_123),
+        DataPoint("gauge.of.node", 2.5, 1_700_000_000_123, {"node_id": "node-1"}),
+        DataPoint("gauge", -7.0, 1_700_000_000_123),
         DataPoint("sum", 9.0, 1_700_000_000_123, start_ms=1_700_000_000_000),
         DataPoint("delta", 4.0, 1_700_000_000_123, start_ms=1_700_000_000_100, is_delta=True),
     ]
@@ -69,8 +69,8 @@ def test_kafkas_classes_read_what_we_write(tmp_path: Path) -> None:
     assert done.stdout.decode().splitlines() == [
         "resource group_id=g",
         "resource client_rack=ü",
-        "gauge.double gauge double 2.5 0 1700000000123000000 node_id=node-1",
-        "gauge.int gauge int -7 0 1700000000123000000",
+        "gauge.of.node gauge double 2.5 0 1700000000123000000 node_id=node-1",
+        "gauge gauge double -7.0 0 1700000000123000000",
         f"sum {TEMPORALITY}_CUMULATIVE true double 9.0 1700000000000000000 1700000000123000000",
         f"delta {TEMPORALITY}_DELTA true double 4.0 1700000000100000000 1700000000123000000",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 import pytest
@@ -269,8 +270,8 @@ def test_a_producer_tells_how_long_batches_wait() -> None:
 def test_points_are_read_as_they_were_written() -> None:
     points = [
         DataPoint("a", 2.5, 1_000, {"node_id": "node-1", "x": "ü" * 100}),
-        DataPoint("b", 7, 2_000, start_ms=1_000),
-        DataPoint("c", -1, 2_000),
+        DataPoint("b", 7.0, 2_000, start_ms=1_000),
+        DataPoint("c", -1.0, 2_000),
     ]
     assert list(metric_points(metrics_data({"group_id": "g"}, points))) == [
         MetricPoint("a", {"node_id": "node-1", "x": "ü" * 100}, 2.5, 1_000),
@@ -281,9 +282,9 @@ def test_points_are_read_as_they_were_written() -> None:
 
 def test_a_gauge_is_written_as_opentelemetry_says() -> None:
     """ResourceMetrics 1 {Resource 1 {}, ScopeMetrics 2 {Metric 2 {name 1, Gauge 5 {NumberDataPoint 1}}}}"""
-    point = b"\x19" + (1_000_000).to_bytes(8, "little") + b"\x31" + (5).to_bytes(8, "little")
+    point = b"\x19" + (1_000_000).to_bytes(8, "little") + b"\x21" + struct.pack("<d", 5.5)
     metric = b"\x0a\x01m" + b"\x2a\x14" + b"\x0a\x12" + point
     scope = b"\x12\x19" + metric
-    assert metrics_data({}, [DataPoint("m", 5, 1)]) == (
+    assert metrics_data({}, [DataPoint("m", 5.5, 1)]) == (
         b"\x0a\x1f" + b"\x0a\x00" + b"\x12\x1b" + scope
     )

@@ -13,7 +13,6 @@ from typing import Final
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 _TIME: Final = Struct("<Q")
 _DOUBLE: Final = Struct("<d")
-_INT64: Final = Struct("<q")
 _DELTA, _CUMULATIVE = 1, 2
 
 
@@ -22,7 +21,7 @@ class DataPoint:
     """One value of one metric. `start_ms` is where the sum begins; gauges have none. Times are wall-clock milliseconds."""
 
     name: str
-    value: float | int
+    value: float
     time_ms: int
     attributes: Mapping[str, str] = field(default_factory=dict)
     start_ms: int | None = None
@@ -51,10 +50,7 @@ def _number_data_point(point: DataPoint) -> bytes:
     if point.start_ms is not None:
         out += _fixed64(2, _TIME.pack(point.start_ms * 1_000_000))
     out += _fixed64(3, _TIME.pack(point.time_ms * 1_000_000))
-    if isinstance(point.value, int):
-        out += _fixed64(6, _INT64.pack(point.value))
-    else:
-        out += _fixed64(4, _DOUBLE.pack(point.value))
+    out += _fixed64(4, _DOUBLE.pack(point.value))
     return out + _attributes(7, point.attributes)
 
 
