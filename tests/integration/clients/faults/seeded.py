@@ -46,10 +46,11 @@ def rules_for(
     probability: float = 0.06,
     *,
     silent: bool = True,
+    late: bool = True,
 ) -> list[Rule]:
     """Three kinds of faults for requests of `apis`. Each happens at most a few times, so that every run ends.
 
-    `silent`: also such as a client finds only by waiting for its time limit.
+    `silent`: also such as a client finds only by waiting for its time limit. `late`: requests may overtake each other.
     """
     random = Random(seed)
     faults: list[Fault] = [
@@ -57,7 +58,7 @@ def rules_for(
         CloseBefore(),
         CloseAfter(),
         Delay(request_ms=random.randrange(1, 30), response_ms=random.randrange(1, 30)),
-        SendLate(random.randrange(1, 100)),
+        *([SendLate(random.randrange(1, 100))] if late else []),
         Trickle(random.randrange(1_000, 20_000)),
         AnswerWith(random.choice(error_codes)),
         AnswerWith(random.choice(error_codes), forward=True),
