@@ -6,7 +6,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from millstream.clients import Admin
-from millstream.clients.admin.call import Call
+from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import GROUP_COORDINATOR
 from millstream.clients.admin.results import check
 from millstream.protocol.api import ApiKey, Message
@@ -85,13 +85,15 @@ async def leave_streams_group(admin: Admin, group: str, member: str) -> None:
 async def _beat(
     admin: Admin, api: ApiKey, response_type: type[Beat], request: Message, group: str
 ) -> Beat:
+    def read(response: Beat, asked: Asked[str]) -> dict[str, Beat]:
+        check(response.error_code, group, response.error_message)
+        return dict.fromkeys(asked.keys, response)
+
     call = Call[str, Beat, Beat](
         api=api,
         response=response_type,
         place=GROUP_COORDINATOR,
         build=lambda _: request,
-        read=lambda response, asked: dict.fromkeys(asked.keys, response),
+        read=read,
     )
-    response = await admin.driver.one(call, group, admin.driver.deadline(None))
-    check(response.error_code, group, response.error_message)
-    return response
+    return await admin.driver.one(call, group, admin.driver.deadline(None))
