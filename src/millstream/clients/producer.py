@@ -132,7 +132,8 @@ class Producer(Generic[Key, Value]):
         """Queue one record. Await the result for its RecordMetadata; an error nobody awaited is raised by `flush`.
 
         Waits while the topic is unknown or memory is full, up to max_block_ms. A null value is a tombstone.
-        `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records.
+        `on_delivery(metadata, error)` is called on the event loop, in the order of a partition's records, unless this
+        call itself raises.
         """
         if self.outgoing.is_plain:
             placed = self.placing.place(
