@@ -219,7 +219,16 @@ class ShareConsumer(Generic[Key, Value]):
         self, topic: str, partition: int, offset: int, kind: AcknowledgeType
     ) -> None:
         """As `acknowledge`; also for a record that poll() raised an error for."""
-        self._check()
+        self._scope.check()
+        self.acknowledge_at_hand(topic, partition, offset, kind)
+
+    def acknowledge_at_hand(
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType
+    ) -> None:
+        """As `acknowledge_offset`, on any thread: only calls of the consumer look at what is said here."""
+        self._check_call()
+        if self._closing:
+            raise ClientClosed("share consumer is closed")
         self._reading.acknowledge(topic, partition, offset, kind)
 
     async def commit(
@@ -327,6 +336,9 @@ class ShareConsumer(Generic[Key, Value]):
 
     def _check(self) -> None:
         self._scope.check()
+        self._check_call()
+
+    def _check_call(self) -> None:
         self._guard.check()
         if self._in_callback:
             raise IllegalState("an acknowledgement-commit callback must not use the consumer")

@@ -411,3 +411,5 @@ def test_the_blocking_twin_does_the_same(world: World) -> None:
             consumer.acknowledge(record, ACCEPT if record.offset else RELEASE)
         assert set(consumer.commit().values()) == {None}
         assert seen(consumer.poll(timeout_ms=10_000)) == [(0, 2)]
+    with pytest.raises(ClientClosed):
+        consumer.acknowledge_offset(world.name, 0, 0, ACCEPT)

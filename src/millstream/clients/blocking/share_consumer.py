@@ -8,6 +8,7 @@ from millstream.clients import share_consumer
 from millstream.clients.blocking.twin import Twin, calls, waits
 from millstream.clients.core.config.share import ShareConsumerSettings
 from millstream.clients.core.deserialization import AnyDeserializer
+from millstream.clients.core.share_values import AcknowledgeType
 from millstream.clients.core.type_variables import Key, Value
 from millstream.clients.core.values import ConsumerRecord
 
@@ -49,6 +50,19 @@ class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key,
         """See the asyncio ShareConsumer."""
         return self._loop.run(self._client.poll(max_records=max_records, timeout_ms=timeout_ms))
 
+    def acknowledge(
+        self, record: ConsumerRecord[Key, Value], kind: AcknowledgeType = AcknowledgeType.ACCEPT
+    ) -> None:
+        """See the asyncio ShareConsumer. On the caller's thread: only calls of the consumer look at what is said here."""
+        self.acknowledge_offset(record.topic, record.partition, record.offset, kind)
+
+    def acknowledge_offset(
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType
+    ) -> None:
+        """See the asyncio ShareConsumer."""
+        self._loop.check()
+        self._client.acknowledge_at_hand(topic, partition, offset, kind)
+
     def wakeup(self) -> None:
         """From any thread: the call that is waiting, or else the next one, raises WakeupError."""
         self._loop.call_soon(self._client.wakeup)
@@ -57,8 +71,6 @@ class ShareConsumer(Twin[share_consumer.ShareConsumer[Key, Value]], Generic[Key,
     unsubscribe = waits(share_consumer.ShareConsumer.unsubscribe)
     client_instance_id = waits(share_consumer.ShareConsumer.client_instance_id)
     subscription = calls(share_consumer.ShareConsumer.subscription)
-    acknowledge = calls(share_consumer.ShareConsumer.acknowledge)
-    acknowledge_offset = calls(share_consumer.ShareConsumer.acknowledge_offset)
     commit = waits(share_consumer.ShareConsumer.commit)
     commit_async = calls(share_consumer.ShareConsumer.commit_async)
     set_acknowledgement_commit_callback = calls(
