@@ -61,6 +61,12 @@ class Fetching:
             self._task = self._scope.start(self._run(), "fetching")
         self._wake.set()
 
+    async def send_next(self) -> None:
+        """Send what is to be asked for now, before the caller is busy with what it has. Lets other tasks run, too."""
+        self._scope.check()
+        self._start_requests()
+        await asyncio.sleep(0)
+
     def observe_metadata(self) -> None:
         self._fetcher.handle_metadata()
         self._wake.set()
@@ -83,16 +89,19 @@ class Fetching:
     async def _run(self) -> None:
         while True:
             self._wake.clear()
-            picture = self._cluster.picture
-            for query in self._positions.plan(picture):
-                self._scope.start(self._find(query), "positions")
-            for intent in self._fetcher.plan(picture, self._cluster.now_ms()):
-                self._scope.start(self._fetch(intent), f"fetch from {intent.node_id}")
-            if self._fetcher.metadata_wanted or self._positions.metadata_wanted:
-                self._fetcher.metadata_wanted = self._positions.metadata_wanted = False
-                self._cluster.use_topics(*{tp.topic for tp in self._subscription.partitions})
-                self._cluster.request_metadata()
+            self._start_requests()
             await self._wake.wait()
+
+    def _start_requests(self) -> None:
+        picture = self._cluster.picture
+        for query in self._positions.plan(picture):
+            self._scope.start(self._find(query), "positions")
+        for intent in self._fetcher.plan(picture, self._cluster.now_ms()):
+            self._scope.start(self._fetch(intent), f"fetch from {intent.node_id}")
+        if self._fetcher.metadata_wanted or self._positions.metadata_wanted:
+            self._fetcher.metadata_wanted = self._positions.metadata_wanted = False
+            self._cluster.use_topics(*{tp.topic for tp in self._subscription.partitions})
+            self._cluster.request_metadata()
 
     async def _fetch(self, intent: FetchIntent) -> None:
         failure: KafkaError | None

@@ -69,7 +69,7 @@ class Reading(Generic[Key, Value]):
                 self._fetching.counters.records_consumed += len(records)
                 records = self._interceptors.on_consume(records)
                 try:
-                    await self._make_room()
+                    await self._fetching.send_next()
                 except asyncio.CancelledError:
                     self.undelivered.add(records)
                     raise
@@ -84,7 +84,7 @@ class Reading(Generic[Key, Value]):
         batches = self._arrow_batches(check_crcs=check_crcs, headers=headers)
         if batches:
             try:
-                await self._make_room()
+                await self._fetching.send_next()
             except asyncio.CancelledError:
                 for state, position, leader_epoch in before:
                     if position is not None and position != state.position:
@@ -117,11 +117,6 @@ class Reading(Generic[Key, Value]):
                 break
             fetched.finish_chunk(state)
         return batches
-
-    async def _make_room(self) -> None:
-        """Let fetches, heartbeats and other tasks run before the caller does, however fast it polls."""
-        self._fetching.wake()
-        await asyncio.sleep(0)
 
     async def _look_up(self, needed: LookupNeeded, deadline_ms: int) -> bool:
         """What a deserializer must first learn. Goes on behind a poll() that is too short for it."""

@@ -22,6 +22,8 @@ from millstream.clients import (
 )
 from millstream.clients.tasks import ClientClosed
 from millstream.errors import ConfigError
+from millstream.protocol.api import ApiKey
+from millstream.testing.fault_proxy import FaultProxy
 
 NewName = Callable[[], str]
 
@@ -173,10 +175,10 @@ async def test_a_listener_may_use_the_consumer_that_waits_for_it(
                 await consumer.commit({partition: 7})
 
         consumer.subscribe([partition.topic], listener=FromSeven())
-        records = []
-        while len(records) < 3:
-            records += await consumer.poll()
-        assert [record.offset for record in records] == [7, 8, 9]
+        offsets: list[int] = []
+        while len(offsets) < 3:
+            offsets += [record.offset for record in await consumer.poll()]
+        assert offsets == [7, 8, 9]
 
 
 async def test_everything_after_close_is_refused(bootstrap: str, new_topic: NewName) -> None:
@@ -205,15 +207,17 @@ async def test_wakeup_ends_a_waiting_call_and_loses_nothing(
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([partition])
         loop = asyncio.get_running_loop()
-        read = []
+        offsets: list[int] = []
         woken = 0
-        while len(read) < 3 or woken < 20:
+        while len(offsets) < 3 or woken < 20:
             loop.call_later(0.001 * (woken % 4), consumer.wakeup)
             try:
-                read += await consumer.poll(max_records=1, timeout_ms=5_000)
+                read = await consumer.poll(max_records=1, timeout_ms=5_000)
             except WakeupError:
                 woken += 1
-        assert [record.offset for record in read] == [0, 1, 2]
+            else:
+                offsets += [record.offset for record in read]
+        assert offsets == [0, 1, 2]
 
 
 async def test_wakeup_without_a_waiting_call_ends_the_next_one(
@@ -321,3 +325,25 @@ def test_a_blocking_listener_and_callback_may_use_the_consumer(
         assert told == [({partition: OffsetAndMetadata(8)}, None, 10)]
         consumer.subscribe([])
         consumer.assign([partition])
+
+
+async def test_the_next_fetch_is_sent_before_records_are_returned(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    """K4.28, K4.36: and a waiting poll() ends as soon as there is something."""
+    partition = await filled(bootstrap, new_topic())
+    with FaultProxy(bootstrap) as proxy:
+        async with Consumer(
+            bootstrap_servers=proxy.bootstrap_servers, auto_offset_reset="earliest"
+        ) as consumer:
+            consumer.assign([partition])
+            began = time.monotonic()
+            assert len(await consumer.poll(timeout_ms=30_000)) == 10
+            busy_until = began + 20
+            while fetches(proxy) < 2:
+                assert time.monotonic() < busy_until
+                time.sleep(0.01)  # noqa: ASYNC251 - the application is busy, the loop does not run
+
+
+def fetches(proxy: FaultProxy) -> int:
+    return sum(request.key is ApiKey.FETCH for request in proxy.requests)

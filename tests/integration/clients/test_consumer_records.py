@@ -236,7 +236,7 @@ async def test_a_topic_that_is_deleted_and_created_again_is_read_from_where_the_
         await consumer.poll(timeout_ms=100)
         await filled(bootstrap, partition.topic, *[b"new"] * 5)
         async with asyncio.timeout(20):
-            found = []
+            found: list[ConsumerRecord] = []
             while len(found) < 5:
                 found += await consumer.poll()
     assert [(record.offset, record.value) for record in found] == [(n, b"new") for n in range(5)]
