@@ -59,8 +59,8 @@ def nothing_is_left_running() -> bool:
     return asyncio.all_tasks() == {asyncio.current_task()}
 
 
-async def at_each_step(moment: Moment, attempt: Callable[[int], Awaitable[bool]]) -> None:
-    """`attempt(n)` cancels at the n-th suspension and says whether there was one."""
+async def check_at_each_step(moment: Moment, attempt: Callable[[int], Awaitable[bool]]) -> None:
+    """`attempt(n)` cancels at the n-th suspension and says whether there was one. Nothing may be left running then."""
     for step in itertools.count(FIRST_STEPS[moment], STRIDE):
         async with asyncio.timeout(30):
             reached = await attempt(step)
@@ -112,7 +112,7 @@ async def test_send_queues_a_record_or_does_not_and_those_after_it_stay_in_order
             sent.append(b"%d" % step)
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
     found = await read_all(bootstrap, partition)
     assert [value for value in found if not value.startswith(b"cancelled")] == sent
     assert len(set(found)) == len(found)
@@ -136,7 +136,7 @@ async def test_a_cancelled_wait_for_a_delivery_leaves_the_delivery(
             offsets.append((await delivery).offset)
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
     assert offsets == list(range(len(offsets)))
 
 
@@ -154,7 +154,7 @@ async def test_send_batch_queues_its_rows_once_or_not_at_all(
         attempts.append(reached)
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
     found = b" ".join(value or b"" for value in await read_all(bootstrap, partition))
     parts = [part.split() for part in found.split(b"after")[:-1]]
     assert len(parts) == len(attempts)
@@ -183,7 +183,7 @@ async def test_what_was_sent_is_there_once_whenever_a_producer_is_cancelled(
         await producer.close()
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
     found = await read_all(bootstrap, partition)
     if call == "close":  # a record that was not acknowledged before may be given up
         assert set(found) <= set(sent)
@@ -220,7 +220,7 @@ async def test_a_transaction_block_is_there_as_a_whole_or_not_at_all(
         steps.append(step)
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
     found = await read_all(bootstrap, partition)
     for step in steps:
         assert [value for value in found if value.startswith(b"whole %d " % step)] == [
@@ -282,7 +282,7 @@ async def test_a_cancelled_call_of_a_transaction_may_be_made_again(
                 assert (await consumer.committed([partition]))[partition].offset == step
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
     assert await read_all(bootstrap, partition) == committed
 
 
@@ -342,7 +342,7 @@ async def test_a_cancelled_read_leaves_out_nothing(
         assert offsets == list(range(10))
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
 
 
 @MOMENTS
@@ -374,7 +374,7 @@ async def test_a_member_whose_poll_is_cancelled_leaves_out_nothing(
         assert offsets == list(range(10))
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
 
 
 CONSUMER_CALLS: dict[str, Callable[[Consumer, TopicPartition], Awaitable[object]]] = {
@@ -410,7 +410,7 @@ async def test_a_consumer_works_on_after_a_cancelled_call(
                 assert await poll(consumer) == [2]
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
 
 
 @MOMENTS
@@ -432,7 +432,7 @@ async def test_leaving_a_group_can_be_cancelled_anywhere(
         await consumer.close()
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
 
 
 # ---- the share consumer
@@ -463,7 +463,7 @@ async def test_records_of_a_cancelled_poll_of_a_share_consumer_come_with_the_nex
         assert found == [0, 1, 2]
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
 
 
 # ---- the admin client
@@ -493,7 +493,7 @@ async def test_an_admin_client_works_on_after_a_cancelled_call(
                 assert len((await admin.describe_topics([topic])).result(topic).partitions) == 1
         return reached
 
-    await at_each_step(moment, attempt)
+    await check_at_each_step(moment, attempt)
 
 
 # ---- as applications cancel
