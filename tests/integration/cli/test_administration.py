@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from millstream.clients import blocking
+from millstream.clients.admin import AlterConfig, ConfigResource, ConfigResourceType
 from tests.integration.cli.conftest import Run, eventually
 
 pytestmark = pytest.mark.timeout(120)
@@ -106,3 +108,26 @@ def test_performance_is_measured(run: Run, topic: str) -> None:
     assert json.loads(group.stdout)["records"] == 2000
     latency = run("perf", "latency", f"{topic}-latency", "-n", "20", "--output", "json")
     assert json.loads(latency.stdout)["records"] == 20
+
+
+def test_a_share_group_is_described_too(run: Run, topic: str, bootstrap: str) -> None:
+    """Its lag is the broker's: what is not acknowledged yet."""
+    group = f"share-{topic}"
+    run("produce", topic, given="1\n2\n3\n")
+    with blocking.Admin(bootstrap_servers=bootstrap) as admin:
+        resource = ConfigResource(ConfigResourceType.GROUP, group)
+        earliest = AlterConfig("share.auto.offset.reset", "earliest")
+        admin.incremental_alter_configs({resource: [earliest]}).raise_errors()
+    with blocking.ShareConsumer(
+        bootstrap_servers=bootstrap, group_id=group, max_poll_records=3
+    ) as consumer:
+        consumer.subscribe([topic])
+        assert next(consumer).value == b"1"
+        members = run("groups", "describe", group, "--members", "--output", "jsonl")
+        assert json.loads(members.stdout)["assignment"] == [f"{topic}:0"]
+        state = run("groups", "describe", group, "--state", "--output", "jsonl")
+        assert json.loads(state.stdout)["type"] == "share"
+    offsets = run("groups", "describe", group, "--output", "jsonl")
+    row = json.loads(offsets.stdout)
+    assert (row["topic"], row["log_end_offset"]) == (topic, 3)
+    assert row["lag"] == 3 - row["current_offset"]
