@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -204,6 +205,15 @@ async def test_plain_bytes_have_no_length_in_front(registry: SchemaRegistry) -> 
     serde = confluent_avro(registry, "bytes")
     assert await write(serde, b"\x01\x02") == b"\x00\x00\x00\x00\x01\x01\x02"
     assert await read(serde, b"\x00\x00\x00\x00\x01\x01\x02") == b"\x01\x02"
+
+
+async def test_bytes_that_mean_a_decimal_are_a_value_like_others(registry: SchemaRegistry) -> None:
+    serde = confluent_avro(
+        registry, {"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 2}
+    )
+    written = await write(serde, Decimal("1.50"))
+    assert written == b"\x00\x00\x00\x00\x01\x04\x00\x96"
+    assert await read(serde, written) == Decimal("1.50")
 
 
 async def test_values_and_bytes_that_are_not_of_the_schema_are_refused(

@@ -112,7 +112,10 @@ def _resolved(schema: Schema, referenced: Mapping[str, Schema]) -> Parsed:
     for inner in referenced.values():
         parsed(inner.text, named)
     whole = parsed(schema.text, named)
-    return whole["type"] if isinstance(whole, dict) and whole.get("type") == "bytes" else whole
+    is_plain = (
+        isinstance(whole, dict) and whole.get("type") == "bytes" and "logicalType" not in whole
+    )
+    return "bytes" if is_plain else whole
 
 
 def _name(text: str) -> str | None:
