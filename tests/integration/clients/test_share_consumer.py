@@ -16,6 +16,7 @@ import pytest
 
 from millstream.clients import (
     AcknowledgeType,
+    Admin,
     Producer,
     ShareConsumer,
     TopicIdPartition,
@@ -335,6 +336,27 @@ async def test_a_consumer_may_leave_and_come_back(world: World) -> None:
         await world.produce(1)
         consumer.subscribe(world.name)
         assert seen(await some(consumer)) == [(1, 1)]
+
+
+async def test_who_does_not_poll_leaves_and_is_back_with_the_next_poll(world: World) -> None:
+    await world.produce(1)
+    async with (
+        Admin(bootstrap_servers=world.bootstrap) as admin,
+        world.member(max_poll_interval_ms=300) as consumer,
+    ):
+
+        async def members() -> int:
+            groups = await admin.describe_share_groups([world.name])
+            return len(groups[world.name].members)
+
+        await some(consumer)
+        assert await members() == 1
+        async with asyncio.timeout(LIMIT_S):
+            while await members():
+                pass  # until it has left
+        await world.produce(1)
+        assert seen(await some(consumer)) == [(1, 1)]
+        assert await members() == 1
 
 
 # ---- trouble
