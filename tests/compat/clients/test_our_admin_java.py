@@ -20,7 +20,7 @@ import pytest
 
 from millstream.clients import Admin, NewTopic, OffsetAndMetadata, TopicPartition
 from millstream.clients.admin import (
-    DEFAULT,
+    DEFAULT_ENTITY,
     AbortTransactionSpec,
     AclBinding,
     ClientQuotaEntity,
@@ -174,7 +174,9 @@ async def test_rules_and_quotas_of_ours_are_printed(kafka: Kafka, admin: Admin) 
         operation=Operation.READ,
     )
     (await admin.create_acls([rule])).raise_errors()
-    quota = {ClientQuotaEntity(user="ann", client_id=DEFAULT): {"producer_byte_rate": 1000.0}}
+    quota = {
+        ClientQuotaEntity(user="ann", client_id=DEFAULT_ENTITY): {"producer_byte_rate": 1000.0}
+    }
     (await admin.alter_client_quotas(quota)).raise_errors()
     rules = kafka.tool("org.apache.kafka.tools.AclCommand", "--list")
     assert "resourceType=GROUP, name=del, patternType=PREFIXED" in rules

@@ -13,8 +13,8 @@ import pytest
 
 from millstream.clients import Admin
 from millstream.clients.admin import (
-    ANY,
-    DEFAULT,
+    ANY_ENTITY,
+    DEFAULT_ENTITY,
     AclBinding,
     AclFilter,
     ClientQuotaEntity,
@@ -155,7 +155,7 @@ async def test_quotas_are_set_described_and_removed(admin: Admin, new_topic: New
     name = new_topic()
     user = ClientQuotaEntity(user=name)
     client = ClientQuotaEntity(user=name, client_id="app")
-    default = ClientQuotaEntity(user=name, client_id=DEFAULT)
+    default = ClientQuotaEntity(user=name, client_id=DEFAULT_ENTITY)
     wrong = ClientQuotaEntity(user=name, client_id="wrong")
     altered = await admin.alter_client_quotas(
         {
@@ -178,11 +178,11 @@ async def test_quotas_are_set_described_and_removed(admin: Admin, new_topic: New
     assert await described(strict=True) == {
         user: {"producer_byte_rate": 1000.0, "consumer_byte_rate": 2000.0}
     }
-    assert await described(client_id=ANY) == {
+    assert await described(client_id=ANY_ENTITY) == {
         client: {"request_percentage": 50.0},
         default: {"producer_byte_rate": 10.0},
     }
-    assert await described(client_id=DEFAULT) == {default: {"producer_byte_rate": 10.0}}
+    assert await described(client_id=DEFAULT_ENTITY) == {default: {"producer_byte_rate": 10.0}}
     assert await described(client_id="app") == {client: {"request_percentage": 50.0}}
     assert user in await admin.describe_client_quotas()
     changes = {user: {"producer_byte_rate": None}, client: {"request_percentage": None}}

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from millstream.clients.admin.brokers import ClusterDescription
     from millstream.clients.admin.client import Admin
     from millstream.clients.admin.client_quotas import (
-        ANY,
-        DEFAULT,
+        ANY_ENTITY,
+        DEFAULT_ENTITY,
         ClientQuotaEntity,
         ClientQuotaFilter,
     )
@@ -81,7 +81,7 @@ else:
             "millstream.clients.admin.acls": "AclBinding",
             "millstream.clients.admin.brokers": "ClusterDescription",
             "millstream.clients.admin.client": "Admin",
-            "millstream.clients.admin.client_quotas": "ANY ClientQuotaEntity ClientQuotaFilter DEFAULT",
+            "millstream.clients.admin.client_quotas": "ANY_ENTITY ClientQuotaEntity ClientQuotaFilter DEFAULT_ENTITY",
             "millstream.clients.admin.configs": "AlterConfig AlterOperation ConfigEntry ConfigResource ConfigResourceType ConfigSource ConfigSynonym ConfigType",
             "millstream.clients.admin.features": "FeatureMetadata FeatureRange FeatureUpdate UpgradeType",
             "millstream.clients.admin.group_descriptions": "GroupDescription GroupMemberDescription",
@@ -109,7 +109,7 @@ else:
     )
 
 __all__ = [
-    "ANY",
+    "ANY_ENTITY",
     "AbortTransactionSpec",
     "AclBinding",
     "AclFilter",
@@ -126,7 +126,7 @@ __all__ = [
     "ConfigSynonym",
     "ConfigType",
     "CreatedTopic",
-    "DEFAULT",
+    "DEFAULT_ENTITY",
     "DelegationToken",
     "DeleteScramCredential",
     "EARLIEST_TIMESTAMP",

@@ -30,15 +30,18 @@ class QuotaAny(Enum):
     ANY = "<any>"
 
 
-DEFAULT: Final = QuotaDefault.DEFAULT
-ANY: Final = QuotaAny.ANY
+DEFAULT_ENTITY: Final = QuotaDefault.DEFAULT
+ANY_ENTITY: Final = QuotaAny.ANY
 
 _TYPES: Final = ("user", "client-id", "ip")
 _EXACT, _OF_DEFAULT, _SPECIFIED = 0, 1, 2
 
 
 class ClientQuotaEntity(NamedTuple):
-    """Whom a quota limits: a user, a client id, both, or an address. None: that does not matter."""
+    """Whom a quota limits: a user, a client id, both, or an address; DEFAULT_ENTITY for all that have none of their own.
+
+    None: that does not matter.
+    """
 
     user: str | QuotaDefault | None = None
     client_id: str | QuotaDefault | None = None
@@ -46,7 +49,10 @@ class ClientQuotaEntity(NamedTuple):
 
 
 class ClientQuotaFilter(NamedTuple):
-    """Which entities are meant. None leaves a type open; `strict` wants entities that have no type left open."""
+    """Which entities are meant; ANY_ENTITY for those that name one of that type.
+
+    None leaves a type open; `strict` wants entities that have no type left open.
+    """
 
     user: str | QuotaDefault | QuotaAny | None = None
     client_id: str | QuotaDefault | QuotaAny | None = None
@@ -105,7 +111,7 @@ async def alter_client_quotas(
         entries = [
             alter.AlterClientQuotasRequestEntryData(
                 entity=[
-                    alter.EntityData(kind, None if name is DEFAULT else name)
+                    alter.EntityData(kind, None if name is DEFAULT_ENTITY else name)
                     for kind, name in zip(_TYPES, entity, strict=True)
                     if name is not None
                 ],
@@ -140,7 +146,9 @@ async def alter_client_quotas(
 def _component(kind: str, match: str | QuotaDefault | QuotaAny) -> describe.ComponentData:
     if isinstance(match, str):
         return describe.ComponentData(kind, _EXACT, match)
-    return describe.ComponentData(kind, _OF_DEFAULT if match is DEFAULT else _SPECIFIED, None)
+    return describe.ComponentData(
+        kind, _OF_DEFAULT if match is DEFAULT_ENTITY else _SPECIFIED, None
+    )
 
 
 def _entity(names: Mapping[str, str | None]) -> ClientQuotaEntity:
@@ -148,6 +156,6 @@ def _entity(names: Mapping[str, str | None]) -> ClientQuotaEntity:
         if kind not in names:
             return None
         named = names[kind]
-        return DEFAULT if named is None else named
+        return DEFAULT_ENTITY if named is None else named
 
     return ClientQuotaEntity(*(name(kind) for kind in _TYPES))
