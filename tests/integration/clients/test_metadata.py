@@ -103,7 +103,8 @@ async def test_one_good_address_among_bad_ones_is_enough() -> None:
                     asyncio.timeout(8),
                     cluster_of(",".join([*bad, broker.address])) as cluster,
                 ):
-                    await cluster.topic("t", cluster.now_ms() + 8000)
+                    topic = await cluster.topic("t", cluster.now_ms() + 8000)
+                assert topic.name == "t"
 
 
 async def test_unreachable_brokers_are_named_each_with_its_reason() -> None:
@@ -220,7 +221,7 @@ async def test_bootstrap_names_may_be_replaced_by_canonical_ones() -> None:
             client_dns_lookup="resolve_canonical_bootstrap_servers_only",
         ) as cluster,
     ):
-        await cluster.topic("t", cluster.now_ms() + 5000)
+        assert (await cluster.topic("t", cluster.now_ms() + 5000)).name == "t"
 
 
 async def test_clients_that_were_given_no_name_are_numbered() -> None:
