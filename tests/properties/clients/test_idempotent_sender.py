@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
@@ -181,6 +181,7 @@ steps = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(steps)
+@example(["send", "send", "drain", "answer lost", "drain", "too large"])
 def test_acknowledged_records_are_in_the_log_once_and_in_order(script: list[str]) -> None:
     world = Simulation()
     for step in script:

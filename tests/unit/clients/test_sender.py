@@ -502,3 +502,15 @@ def error_of_any(batch: ProducerBatch) -> MillstreamError:
     assert batch.outcome is not None
     assert batch.outcome.error is not None
     return batch.outcome.error
+
+
+def test_a_batch_that_may_be_in_the_log_is_not_cut_in_two() -> None:
+    """The broker knows it by its sequences as a whole: it would take the halves for new."""
+    world = World()
+    batch, _ = world.add(b"a", b"b")
+    (first,) = world.drain(after_ms=5)
+    world.lose(first)
+    (again,) = world.drain(after_ms=100)
+    assert world.answer(again, code=10) == [batch]
+    assert isinstance(error_of(batch), MessageTooLarge)
+    assert batch.halves is None

@@ -105,11 +105,19 @@ class BatchFates:
     def _weigh(
         self, queue: PartitionQueue, batch: ProducerBatch, error: KafkaError, now_ms: int
     ) -> list[ProducerBatch]:
-        """Cut in two what is too large, try again what may succeed, give up the rest."""
+        """Cut in two what is too large, try again what may succeed, give up the rest.
+
+        A batch that may be in the log is not cut: the broker knows it by its sequences as a whole, and would not know
+        its halves.
+        """
         batch.last_error = error
         if isinstance(error, _FATE_UNKNOWN):
             batch.maybe_appended = True
-        if isinstance(error, MessageTooLarge | RecordListTooLarge) and batch.record_count > 1:
+        if (
+            isinstance(error, MessageTooLarge | RecordListTooLarge)
+            and batch.record_count > 1
+            and not batch.maybe_appended
+        ):
             self._accumulator.split(batch, columns_of(batch))
             return [batch]
         if self._policy.idempotent and self._lost_its_place(queue, batch, error):
