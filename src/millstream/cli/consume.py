@@ -46,6 +46,7 @@ class _Options:
     key_separator: str | None
     delimiter: str
     null: str
+    headers: bool
     properties: tuple[str, ...]
     key_format: str
     value_format: str
@@ -97,6 +98,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.option("-J", "as_envelopes", is_flag=True, help="The same as --output jsonl.")
 @click.option("--key-separator", "-K", metavar="TEXT", help="Print keys, and this behind them.")
 @click.option("--delimiter", "-D", default="\\n", show_default=True, help="What ends a record.")
+@click.option("--headers", is_flag=True, help="Print headers, and a tab behind them.")
 @click.option("--null", "-Z", "null", default="", help="What stands for a null.")
 @click.option(
     "--property", "--formatter-property", "properties", multiple=True, metavar="KEY=VALUE",
@@ -216,7 +218,8 @@ def _writer(
         return text.table_row, text.TABLE_HEAD, b""
     if formatter:
         return text.console_format(formatter).write, b"", b""
-    return text.plain(options.key_separator, options.delimiter, options.null), b"", b""
+    write = text.plain(options.key_separator, options.delimiter, options.null)
+    return text.with_headers(write) if options.headers else write, b"", b""
 
 
 def _array(write: Write) -> Write:

@@ -146,8 +146,9 @@ def test_what_cannot_be_read_ends_it_with_the_place_or_is_passed_over(run: Run, 
     assert passed.stderr == "1 records read, 1 skipped\n"
 
 
+@pytest.mark.parametrize(("asking", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interruption_ends_a_consumer_cleanly_and_commits_what_was_printed(
-    run: Run, topic: str, environment: dict[str, str]
+    run: Run, topic: str, environment: dict[str, str], asking: signal.Signals, code: int
 ) -> None:
     run("produce", topic, given="1\n2\n")
     group = f"group-{topic}"
@@ -158,9 +159,9 @@ def test_an_interruption_ends_a_consumer_cleanly_and_commits_what_was_printed(
     ) as consumer:  # fmt: skip
         assert consumer.stdout is not None
         assert [consumer.stdout.readline() for _ in range(2)] == ["1\n", "2\n"]
-        consumer.send_signal(signal.SIGINT)
+        consumer.send_signal(asking)
         out, told = consumer.communicate(timeout=30)
-    assert (consumer.returncode, out, told) == (130, "", "2 records read\n")
+    assert (consumer.returncode, out, told) == (code, "", "2 records read\n")
     described = run("groups", "describe", group, "--output", "jsonl")
     assert json.loads(described.stdout)["lag"] == 0
 

@@ -43,6 +43,11 @@ def as_bytes(datum: Datum, null: bytes = b"") -> bytes:
     return orjson.dumps(datum, default=str, option=orjson.OPT_NON_STR_KEYS)
 
 
+def with_headers(write: Write) -> Write:
+    """Headers as kcat's %h has them, and a tab, before what is written else."""
+    return lambda record: _headers(record) + b"\t" + write(record)
+
+
 def plain(key_separator: str | None, delimiter: str, null: str) -> Write:
     """The value, behind its key if there is a separator."""
     end, null_bytes = unescaped(delimiter), null.encode()

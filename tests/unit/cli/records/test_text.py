@@ -13,6 +13,7 @@ from millstream.cli.records.text import (
     plain,
     table_row,
     unescaped,
+    with_headers,
 )
 
 RECORD = Shown("flights", 2, 41, 1_357_016_400_000, b"UA", b"late", (("a", b"1"), ("b", None)))
@@ -47,6 +48,11 @@ def test_plain_records_are_values_and_perhaps_keys() -> None:
     assert plain(None, "\\n", "")(RECORD) == b"late\n"
     assert plain(":", ";", "")(RECORD) == b"UA:late;"
     assert plain("\\t", "\\n", "NIL")(NULLS) == b"NIL\tNIL\n"
+
+
+def test_headers_stand_first_if_they_are_printed() -> None:
+    assert with_headers(plain(":", "\\n", ""))(RECORD) == b"a=1,b=NULL\tUA:late\n"
+    assert with_headers(plain(None, "\\n", ""))(NULLS) == b"\t\n"
 
 
 def test_decoded_values_are_written_as_json() -> None:
