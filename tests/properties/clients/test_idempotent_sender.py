@@ -103,7 +103,7 @@ class Simulation:
     def __init__(self) -> None:
         self.now_ms = 0
         self.broker = ModelBroker()
-        self.accumulator = RecordAccumulator(AccumulatorLimits(150, 10**9, 10**9))
+        self.accumulator = RecordAccumulator(AccumulatorLimits(150, 10**9, 1_500))
         policy = SenderPolicy(-1, True, Codec.NONE, 5, 10_000, 3_000, 5, 10**6, Backoff(10, 50))
         self.sender = Sender(policy, self.accumulator, Steady())
         self.sender.set_producer_id(1, 0)
@@ -126,6 +126,7 @@ class Simulation:
 
     def drain(self) -> None:
         self.now_ms += 20
+        self.sender.expire(self.now_ms)
         self.in_flight += self.sender.drain(CLUSTER, self.now_ms)
 
     def arrive(self, fault: str) -> None:
@@ -173,7 +174,11 @@ class Simulation:
 
 steps = st.lists(
     st.one_of(
-        st.just("send"), st.just("send"), st.just("drain"), st.just("late"), st.sampled_from(FAULTS)
+        st.just("send"),
+        st.just("send"),
+        st.just("drain"),
+        st.sampled_from(["late", "wait"]),
+        st.sampled_from(FAULTS),
     ),
     max_size=80,
 )
@@ -191,6 +196,8 @@ def test_acknowledged_records_are_in_the_log_once_and_in_order(script: list[str]
             world.drain()
         elif step == "late":
             world.late_arrives()
+        elif step == "wait":
+            world.now_ms += 1_000  # records live for 1,500 ms
         else:
             world.arrive(step)
     world.settle()
