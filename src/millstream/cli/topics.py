@@ -31,6 +31,7 @@ _dry_run = click.option(
     "--dry-run", "--validate-only", is_flag=True, help="Only say whether it could be done."
 )
 _PARTITION_COLUMNS: Final = ("partition", "leader", "replicas", "isr", "offline")
+_ELIGIBLE_COLUMNS: Final = ("elr", "last_known_elr")
 
 
 @click.group(cls=ClientGroup)
@@ -117,6 +118,8 @@ def _partitions(topic: TopicDescription) -> list[dict[str, object]]:
             "replicas": sorted(each.replicas),
             "isr": sorted(each.isr),
             "offline": sorted(each.offline_replicas),
+            "elr": each.eligible_leader_replicas,
+            "last_known_elr": each.last_known_eligible_leader_replicas,
         }
         for each in topic.partitions
     ]
@@ -161,7 +164,9 @@ def _print_topic(row: Row) -> None:
     click.echo(
         f"{row['topic']}  id {row['topic_id']}  {row['partition_count']} partitions{settings}"
     )
-    for line in table(partitions, _PARTITION_COLUMNS):
+    eligible = any(each["elr"] or each["last_known_elr"] for each in partitions)
+    columns = (*_PARTITION_COLUMNS, *_ELIGIBLE_COLUMNS) if eligible else _PARTITION_COLUMNS
+    for line in table(partitions, columns):
         click.echo(f"  {line}")
 
 
@@ -199,6 +204,12 @@ def create(
     assignments = _assignments(replica_assignment)
     wanted = named(names, more, "TOPIC")
     new = [NewTopic(name, partitions, replication_factor, settings, assignments) for name in wanted]
+    for name in wanted:
+        if {".", "_"} & set(name):
+            click.echo(
+                f"warning: {name}: metric names cannot tell '.' from '_'; use one of them only",
+                err=True,
+            )
     with cluster.admin() as admin:
         errors = admin.create_topics(new, validate_only=dry_run).errors()
     results: dict[str, str | KafkaError] = dict.fromkeys(wanted, _done("created", dry_run=dry_run))

@@ -46,6 +46,20 @@ def test_one_topic_that_fails_does_not_hide_the_others(run: Run, topic: str) -> 
     assert json.loads(done.stderr)["error"] == "UNKNOWN_TOPIC_OR_PARTITION"
 
 
+def test_topics_are_made_as_they_are_told(run: Run, topic: str) -> None:
+    """Replicas by hand; a dot in a name is warned of; a pair that is none is refused."""
+    name = f"{topic}.by.hand"
+    made = run("topics", "create", name, "--replica-assignment", "1,1")
+    assert made.stdout == f"{name} created\n"
+    assert made.stderr == f"warning: {name}: metric names cannot tell '.' from '_'; use one of them only\n"  # fmt: skip
+    eventually(lambda: run("topics", "describe", name), lambda done: done.returncode == 0)
+    described = json.loads(run("topics", "describe", name, "--output", "jsonl").stdout)
+    assert [each["replicas"] for each in described["partitions"]] == [[1], [1]]
+    assert run("topics", "create", topic, "--config", "retention.ms").returncode == 2
+    assert run("topics", "create", topic, "--replica-assignment", "x").returncode == 2
+    assert run("topics", "alter", name, "--partitions", "1").returncode == 1
+
+
 def test_a_dry_run_changes_nothing(run: Run, topic: str) -> None:
     done = run("topics", "create", topic, "--dry-run")
     assert (done.returncode, done.stdout) == (0, f"{topic} could be created\n")
