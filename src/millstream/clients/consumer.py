@@ -125,6 +125,7 @@ class Consumer(Generic[Key, Value]):
                 self._cluster, self._commits, self._returned, config.auto_commit_interval_ms
             )
         self._closing = False
+        self._closed = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         return self
@@ -325,18 +326,12 @@ class Consumer(Generic[Key, Value]):
 
         None before the first. The Java client's currentLag.
         """
-        state = self._state(partition)
-        end = state.last_stable_offset if self._fetching.read_committed else state.high_watermark
-        position = self._reading.undelivered.first_offsets().get(
-            state.topic_partition, state.position
-        )
-        if end < 0 or position is None:
-            return None
-        return max(0, end - position)
+        return self._lag(self._state(partition))
 
     def metrics(self) -> ConsumerMetrics:
-        """What was counted so far, and how far behind the position of each partition is."""
-        lags = {tp: self.lag(tp) for tp in self._subscription.partitions}
+        """What was counted so far, and how far behind the position of each partition is. Any task may ask."""
+        states = self._subscription.partitions.values()
+        lags = {state.topic_partition: self._lag(state) for state in states}
         known = {tp: lag for tp, lag in lags.items() if lag is not None}
         return ConsumerMetrics(replace(self._fetching.counters), known)
 
@@ -434,24 +429,24 @@ class Consumer(Generic[Key, Value]):
         Any task may call it: a call that is waiting ends with ClientClosed. After `timeout_ms` commit and leaving are
         given up, and everything is let go.
         """
-        if self._scope.is_closed:
-            return
+        limit_ms = arguments.timeout(timeout_ms)
         if self._closing:
-            await self._guard.until_idle()
+            await self._closed.wait()
             return
         self._closing = True
-        await self._guard.end_other_calls(ClientClosed("consumer is closed"))
-        with self._guard.call():
-            try:
-                async with asyncio.timeout(arguments.timeout(timeout_ms) / 1000):
+        try:
+            async with asyncio.timeout(limit_ms / 1000):
+                await self._guard.end_other_calls(ClientClosed("consumer is closed"))
+                with self._guard.call():
                     await self._leave(commit=commit)
-            except TimeoutError:
-                _LOG.warning("not left within %d ms; the group will notice", timeout_ms)
+        except TimeoutError:
+            _LOG.warning("not left within %d ms; the group will notice", limit_ms)
+        finally:
+            try:
+                await self._scope.close()
             finally:
-                try:
-                    await self._scope.close()
-                finally:
-                    await self._cluster.close()
+                await self._cluster.close()
+                self._closed.set()
 
     # ---- inside poll()
 
@@ -519,6 +514,12 @@ class Consumer(Generic[Key, Value]):
         await self._subscribing.leave()
         await self._commits.settle()
         await self._run_callbacks()
+
+    def _lag(self, state: PartitionState) -> int | None:
+        end = state.last_stable_offset if self._fetching.read_committed else state.high_watermark
+        undelivered = self._reading.undelivered.first_offsets()
+        position = undelivered.get(state.topic_partition, state.position)
+        return None if end < 0 or position is None else max(0, end - position)
 
     def _state(self, partition: AnyPartition) -> PartitionState:
         self._check()

@@ -182,7 +182,9 @@ class Fetcher:
         if response.error_code:
             session.handle_error(response.error_code)
             error = error_for(response.error_code)
-            self._fail(intent, error)
+            self.metadata_wanted = True
+            if not error.retriable:
+                self._fail(intent, error)
             return error
         answers = intent.answers(response)
         wrong = session.mismatch({topic_partition for topic_partition, _ in answers})
@@ -200,7 +202,11 @@ class Fetcher:
     def handle_failure(self, intent: FetchIntent, error: KafkaError) -> None:
         """The answer did not come. An error that will not go away is raised by poll()."""
         self._sessions[intent.node_id].handle_lost_answer()
-        self._fail(intent, error)
+        self.metadata_wanted = True
+        for state in self._asked_states(intent):
+            state.read_replica = None
+        if not error.retriable:
+            self._fail(intent, error)
 
     def finish(self, intent: FetchIntent) -> None:
         """The broker may be asked again."""
@@ -282,12 +288,12 @@ class Fetcher:
     # ---- answers
 
     def _fail(self, intent: FetchIntent, error: KafkaError) -> None:
-        self.metadata_wanted = True
-        for topic_partition in intent.generations:
-            state = self._asked(intent, topic_partition)
-            if state is not None:
-                state.read_replica = None
-                state.error = state.error if error.retriable else error
+        for state in self._asked_states(intent):
+            state.error = error
+
+    def _asked_states(self, intent: FetchIntent) -> list[PartitionState]:
+        states = [self._asked(intent, topic_partition) for topic_partition in intent.generations]
+        return [state for state in states if state is not None]
 
     def _asked(self, intent: FetchIntent, topic_partition: TopicPartition) -> PartitionState | None:
         """The partition, unless it was given up or sought since."""
