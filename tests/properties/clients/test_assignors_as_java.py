@@ -6,6 +6,7 @@ import base64
 import os
 import random
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -84,25 +85,48 @@ def broken_promises(case: Case, assignment: Mapping[str, list[str]]) -> list[str
     ]
 
 
-def check(pairs: Iterable[tuple[Case, Case]]) -> tuple[int, int]:
-    """Equal to Java's, where Java keeps an assignor's promises; keeping them where it does not. Counts of both."""
-    equal = different = 0
+def can_be_evened_out(case: Case, assignment: Mapping[str, list[str]]) -> list[str]:
+    """Partitions that another member wants which has at least two less."""
+    return [
+        name
+        for owner, given in assignment.items()
+        for name in given
+        for taker, said in case["members"].items()
+        if partition(name).topic in said["topics"] and len(assignment[taker]) + 2 <= len(given)
+    ]
+
+
+def kept(case: Case, assignment: Mapping[str, list[str]]) -> int:
+    """How sticky it is: partitions that stay where they were."""
+    members = case["members"]
+    return sum(len({*given} & {*members[m]["owned"]}) for m, given in assignment.items())
+
+
+def check(pairs: Iterable[tuple[Case, Case]]) -> Counter[str]:
+    """Equal to Java's, or as even where Java follows a hash; better where Java breaks an assignor's promises,
+    which includes that it answers at all."""
+    found: Counter[str] = Counter()
     for case, java in pairs:
         assignment, user_data = our_answer(case)
         assert user_data == java["user_data"], case
-        if broken_promises(case, java["assignment"]):
-            assert not broken_promises(case, assignment), case
-            different += 1
+        assert not broken_promises(case, assignment), case
+        if "error" in java or broken_promises(case, java["assignment"]):
+            found["better"] += 1
+        elif assignment == java["assignment"]:
+            found["equal"] += 1
         else:
-            assert assignment == java["assignment"], case
-            equal += 1
-    return equal, different
+            assert case["assignor"].endswith("sticky"), case
+            if case["assignor"] == "sticky":  # the other leaves out what is on its way
+                assert not can_be_evened_out(case, assignment), case
+            assert abs(kept(case, assignment) - kept(case, java["assignment"])) <= 2, case
+            found["as even"] += 1
+    return found
 
 
 def test_every_assignor_answers_as_kafkas_own() -> None:
     """In 37 of 1,200 cases Java's sticky assignors give a partition to a member that does not want its topic, or that
     another one still holds: moving a partition back to its former owner, and believing a claim that was outdone."""
-    assert check(stored()) == (1_163, 37)
+    assert check(stored()) == {"equal": 1_163, "better": 37}
 
 
 @pytest.mark.oracle
@@ -113,6 +137,6 @@ def test_every_assignor_answers_as_kafkas_own() -> None:
 def test_cases_that_nobody_has_seen_are_answered_as_by_kafkas_own() -> None:
     chance = random.Random()
     cases = [random_case(chance) for _ in range(FRESH_CASES)]
-    equal, different = check(zip(cases, judged(cases), strict=True))
-    assert equal + different == FRESH_CASES
-    assert different < FRESH_CASES / 20
+    found = check(zip(cases, judged(cases), strict=True))
+    assert found["as even"] < FRESH_CASES / 200
+    assert found["better"] < FRESH_CASES / 20

@@ -5,7 +5,8 @@
 3. Partitions move from members with more to those with at least two less, until none can. If that made nothing more
    even, it is undone.
 
-As in Java's sticky assignors, down to the order, except where Java's follows a hash.
+As in Java's sticky assignors, down to the order, except where Java's follows a hash, or gives a partition to a former
+owner that does not want its topic any more.
 """
 
 from __future__ import annotations
