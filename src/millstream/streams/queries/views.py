@@ -110,10 +110,7 @@ class ReadOnlySessionStore(Generic[K, V]):
     def backward_find_sessions(
         self, key: K, earliest_end: int, latest_start: int
     ) -> list[tuple[Windowed[K], V]]:
-        found: Any = self._store.find(
-            key, earliest_end, latest_start, reverse=True
-        )  # Any: as above
-        return list(found)
+        return self.find_sessions(key, earliest_end, latest_start)[::-1]
 
     def fetch_session(self, key: K, start: int, end: int) -> V | None:
         """The value of exactly this session."""

@@ -38,7 +38,6 @@ class Store:
     """Drawn below the first node that uses it."""
 
     name: str
-    is_global: bool = False
 
     @property
     def width(self) -> float:
