@@ -27,6 +27,8 @@ _CLUSTER_ID: Final = "AAAAAAAAAAAAAAAAAAAAAw"
 _START_TIMEOUT_S: Final = 120
 _STOP_TIMEOUT_S: Final = 60
 _HEAP: Final = ("-Xmx400m", "-Xms128m")
+_WATCH: Final = 'cat > /dev/null; xargs -r kill -9 < "$0" 2> /dev/null; rm -rf "$1"'
+"""Waits for the end of its input, which comes with the end of this process, however that ends."""
 
 QUICK_GROUPS: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "0",
@@ -50,8 +52,13 @@ class KafkaCluster:
         self._controller_ports = {node: _free_port() for node in range(1, nodes + 1)}
         self._settings = {**QUICK_GROUPS, **(settings or {})}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._process_ids = self._directory / "process-ids"
+        self._watch: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
+        self._note_processes()
+        command = ["sh", "-c", _WATCH, str(self._process_ids), str(self._directory)]
+        self._watch = subprocess.Popen(command, stdin=subprocess.PIPE)
         try:
             formatting = [self._format(node) for node in self._ports]
             for process in formatting:
@@ -75,7 +82,10 @@ class KafkaCluster:
             process.kill()  # nothing of it is wanted any more
         for process in self._processes.values():
             process.wait()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._processes.clear()
+        self._note_processes()
+        assert self._watch is not None, "the cluster was started"
+        self._watch.communicate()  # it takes the directory away
 
     @property
     def bootstrap_servers(self) -> str:
@@ -112,6 +122,7 @@ class KafkaCluster:
         process = self._processes.pop(node)
         process.send_signal(how)
         process.wait(_STOP_TIMEOUT_S)
+        self._note_processes()
 
     def _format(self, node: int) -> subprocess.Popen[bytes]:
         self._properties(node).write_text(
@@ -152,6 +163,11 @@ class KafkaCluster:
 
     def _launch(self, node: int) -> None:
         self._processes[node] = self._java(node, "kafka.Kafka")
+        self._note_processes()
+
+    def _note_processes(self) -> None:
+        ids = (str(process.pid) for process in self._processes.values())
+        self._process_ids.write_text("\n".join(ids))
 
     def _wait_for_answer(self, node: int) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
