@@ -11,10 +11,9 @@ from millstream.model import TopicPartition
 
 @dataclass(slots=True)
 class Claims:
-    """`kept` is what each member holds by right; `disputed` are partitions that nobody can be believed about."""
+    """`kept` is what each member holds by right."""
 
     kept: dict[str, list[TopicPartition]]
-    disputed: set[TopicPartition] = field(default_factory=set)
     before: dict[TopicPartition, str] = field(default_factory=dict)
     """The newest holder among the members that missed a generation."""
 
@@ -51,5 +50,3 @@ class Claims:
         holders = [name for generation, name in claims if generation == newest]
         if len(holders) == 1:
             self.kept[holders[0]].append(partition)
-        else:
-            self.disputed.add(partition)

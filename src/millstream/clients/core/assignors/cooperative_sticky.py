@@ -15,9 +15,7 @@ from millstream.clients.core.assignors.assignment import (
     MemberSubscription,
     TopicRacks,
 )
-from millstream.clients.core.assignors.claims import Claims
 from millstream.clients.core.assignors.sticky import assign_sticky
-from millstream.model import TopicPartition
 
 _GENERATION = Struct(">i")
 
@@ -31,30 +29,11 @@ class CooperativeStickyAssignor:
         return _GENERATION.pack(last.generation_id)
 
     def assign(self, topics: TopicRacks, members: Mapping[str, MemberSubscription]) -> Assignment:
+        """What somebody else says to hold waits until that one has let go, unless the member holds it by better right."""
         target, claims = assign_sticky(topics, members)
         claimed = {partition for said in members.values() for partition in said.owned}
+        holder = {partition: member for member, held in claims.kept.items() for partition in held}
         return {
-            member: [
-                partition
-                for partition in partitions
-                if _is_free(partition, member, members[member], claims, claimed)
-            ]
+            member: [p for p in partitions if p not in claimed or holder.get(p) == member]
             for member, partitions in target.items()
         }
-
-
-def _is_free(
-    partition: TopicPartition,
-    member: str,
-    said: MemberSubscription,
-    claims: Claims,
-    claimed: set[TopicPartition],
-) -> bool:
-    """For this member: it holds the partition by right already, or nobody says to hold it."""
-    if partition not in claimed:
-        return True
-    return (
-        partition in said.owned
-        and partition not in claims.disputed
-        and (partition in claims.kept[member])
-    )
