@@ -91,10 +91,10 @@ class RangeReader:
 
         Columns: key, value (binary), offset, timestamp (int64, ms), and headers when asked for. Offsets that hold no
         record (compacted, control) are passed over. Waits for records that are not written yet. Raises
-        OffsetOutOfRange when the start is no longer, or not yet, in the log, and RequestTimedOut after `timeout_ms`
-        (default_api_timeout_ms) without progress.
+        OffsetOutOfRange when the start is no longer, or not yet, in the log, RequestTimedOut after `timeout_ms`
+        (default_api_timeout_ms) without progress, and CorruptBatch where a batch cannot be read.
         """
-        from millstream.clients.core.arrow_batches import chunk_to_arrow, rows_before
+        from millstream.clients.core.arrow_batches import readable_rows, rows_before
 
         topic_partition = TopicPartition(topic, partition)
         patience_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
@@ -109,12 +109,18 @@ class RangeReader:
                 at, position = position, chunk.next_offset
                 if position < end_offset:
                     fetch = self._start(topic_partition, position, patience_ms)
-                records = chunk_to_arrow(
-                    chunk, at, check_crcs=self.config.check_crcs, headers=headers
+                records, broken = readable_rows(
+                    chunk,
+                    topic_partition,
+                    at,
+                    check_crcs=self.config.check_crcs,
+                    headers=headers,
                 )
                 records = rows_before(records, end_offset)
                 if records.num_rows:
                     yield records
+                if broken is not None and broken.offset < end_offset:
+                    raise broken
         finally:
             if fetch is not None:
                 fetch.cancel()

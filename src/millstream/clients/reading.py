@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 from millstream.clients.cluster import Cluster
 from millstream.clients.consumer_interceptor import ConsumerInterceptors
 from millstream.clients.core.deserialization import RecordReader
-from millstream.clients.core.fetched import readable_front
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.subscription import SubscriptionState
 from millstream.clients.core.type_variables import Key, Value
@@ -19,7 +18,6 @@ from millstream.clients.core.undelivered import Undelivered
 from millstream.clients.core.values import ConsumerRecord
 from millstream.clients.fetching import Fetching
 from millstream.clients.tasks import TaskScope
-from millstream.errors import KafkaError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,27 +91,23 @@ class Reading(Generic[Key, Value]):
         return batches
 
     def _arrow_batches(self, *, check_crcs: bool, headers: bool) -> list[ArrowRecords]:
-        from millstream.clients.core.arrow_batches import chunk_to_arrow
+        from millstream.clients.core.arrow_batches import readable_rows
 
         batches: list[ArrowRecords] = []
         fetched = self._fetching.records
         while (item := fetched.next_chunk()) is not None:
             state, start, chunk = item
-            broken = None
-            try:
-                rows = chunk_to_arrow(chunk, start, check_crcs=check_crcs, headers=headers)
-            except KafkaError as error:
-                chunk, broken = readable_front(chunk, state.topic_partition, check_crcs=check_crcs)
-                if broken is None:
-                    raise
-                rows = chunk_to_arrow(chunk, start, check_crcs=check_crcs, headers=headers)
-                if not rows.num_rows and not batches:
-                    raise broken from error
+            rows, broken = readable_rows(
+                chunk, state.topic_partition, start, check_crcs=check_crcs, headers=headers
+            )
+            if broken is not None and not rows.num_rows and not batches:
+                raise broken
+            next_offset = chunk.next_offset if broken is None else max(start, broken.offset)
             if rows.num_rows:
                 self._fetching.counters.records_consumed += rows.num_rows
-                batches.append(ArrowRecords(*state.topic_partition, rows, chunk.next_offset))
+                batches.append(ArrowRecords(*state.topic_partition, rows, next_offset))
             if broken is not None:
-                state.position = max(start, chunk.next_offset)
+                state.position = next_offset  # the rest is met again by the next call
                 break
             fetched.finish_chunk(state)
         return batches

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.clients.core.fetched import FetchedChunk
-from millstream.errors import InvalidRecord
+from millstream.clients.core.consumer_errors import CorruptBatch
+from millstream.clients.core.fetched import FetchedChunk, readable_front
+from millstream.errors import InvalidRecord, KafkaError
+from millstream.model import TopicPartition
 from millstream.records.arrow import ReadOptions, from_arrow, to_arrow
 from millstream.records.batch import patch_offset_and_epoch
 from millstream.records.builder import BatchOptions
@@ -76,6 +78,25 @@ def chunk_to_arrow(
         accept = AbortedTransactionFilter((producer, first) for first, producer in chunk.aborted)
     options = ReadOptions(headers=headers, check_crcs=check_crcs, accept=accept)
     return to_arrow(chunk.records, start_offset, options)
+
+
+def readable_rows(
+    chunk: FetchedChunk,
+    topic_partition: TopicPartition,
+    start_offset: int,
+    *,
+    check_crcs: bool,
+    headers: bool = False,
+) -> tuple[pa.RecordBatch, CorruptBatch | None]:
+    """As `chunk_to_arrow`, up to the first batch that cannot be read, and what is wrong with that one."""
+    try:
+        rows = chunk_to_arrow(chunk, start_offset, check_crcs=check_crcs, headers=headers)
+    except KafkaError:
+        front, broken = readable_front(chunk, topic_partition, check_crcs=check_crcs)
+        if broken is None:
+            raise
+        return chunk_to_arrow(front, start_offset, check_crcs=check_crcs, headers=headers), broken
+    return rows, None
 
 
 def rows_before(records: pa.RecordBatch, end_offset: int) -> pa.RecordBatch:
