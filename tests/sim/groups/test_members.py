@@ -82,7 +82,7 @@ async def come_and_go(world: World, kind: str, lives: dict[Client, asyncio.Task[
             lives[client] = asyncio.create_task(live(world, client, asyncio.Event()))
 
 
-async def tell(seed: int, kind: str) -> None:
+async def check_a_group(seed: int, kind: str) -> None:
     world = World(seed)
     running = asyncio.create_task(world.run())
     lives = {}
@@ -135,4 +135,4 @@ async def stop(*tasks: asyncio.Task[None]) -> None:
 def test_every_partition_has_one_owner_at_most_and_in_the_end_exactly_one(
     seed: int, kind: str
 ) -> None:
-    run_in_virtual_time(tell(seed, kind))
+    run_in_virtual_time(check_a_group(seed, kind))
