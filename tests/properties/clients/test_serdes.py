@@ -53,10 +53,9 @@ def test_what_was_written_is_read(serde: Serde[Any], values: st.SearchStrategy[A
 def test_any_bytes_are_read_or_refused(serde: Serde[Any], data: bytes) -> None:
     try:
         value = serde.deserialize("topic", data, [])
-    except SerializationError as refused:
-        assert serde.name in str(refused)
+    except SerializationError:
         return
-    assert value is None or serde.serialize("topic", value, []) is not None
+    assert value is None or isinstance(serde.serialize("topic", value, []), bytes)
 
 
 @given(
