@@ -40,7 +40,7 @@ Guard = contextlib.AbstractContextManager[object]
 
 _log = logging.getLogger(__name__)
 
-_LEAVE_MS = 5_000
+_LEAVE_MS = 2_000
 """How long a close that does not wait still tries to abort."""
 
 
@@ -126,7 +126,9 @@ class Transactions:
         if not self._transaction.may_abort:
             return
         try:
-            await self.abort(_LEAVE_MS if timeout_ms == 0 else timeout_ms)
+            await self.abort(
+                min(_LEAVE_MS, self._config.max_block_ms) if timeout_ms == 0 else timeout_ms
+            )
         except MillstreamError as error:
             _log.warning(
                 "the open transaction of %r is left to its time limit (transaction_timeout_ms): %s",
