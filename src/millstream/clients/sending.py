@@ -154,11 +154,12 @@ class Sending:
                 self._sender.metadata_wanted = False
                 self.cluster.use_topics(*self._waiting_topics())
                 self.cluster.request_metadata()
-            await self._wait_for_work()
+            await self._wait_for_work(now_ms)
 
-    async def _wait_for_work(self) -> None:
+    async def _wait_for_work(self, drained_ms: int) -> None:
+        """By the clock of the drain: a batch whose linger ended since must not look as if it had been left over."""
         with self.guard:
-            wait_ms = self._sender.next_wake_ms(self.cluster.now_ms())
+            wait_ms = self._sender.next_wake_ms(drained_ms)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None if wait_ms is None else max(1, wait_ms) / 1000):
                 await self._wake.wait()
