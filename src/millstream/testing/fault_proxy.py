@@ -17,7 +17,6 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Final, Self
 
-from millstream.net.event_loop import event_loop_factory
 from millstream.testing.fault_connection import Address, FaultConnection
 from millstream.testing.fault_plan import FaultPlan, Rule, SeenRequest
 
@@ -133,7 +132,7 @@ class FaultProxy:
 
     def _run(self) -> None:
         try:
-            with asyncio.Runner(loop_factory=event_loop_factory()) as runner:
+            with asyncio.Runner() as runner:
                 runner.run(self._serve())
         except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for it
             self._ended.set_exception(error)

@@ -74,11 +74,12 @@ async def check_at_each_step(moment: Moment, attempt: Callable[[int], Awaitable[
 
 
 async def create(bootstrap: str, topic: str, values: int = 0) -> TopicPartition:
-    async with Admin(bootstrap_servers=bootstrap) as admin:
-        (await admin.create_topics([NewTopic(topic, 1)])).raise_errors()
-    async with Producer(bootstrap_servers=bootstrap) as producer:
-        for number in range(values):
-            await producer.send(topic, b"%d" % number)
+    with RawClient(bootstrap) as raw:
+        raw.create_topic(topic)
+    if values:
+        async with Producer(bootstrap_servers=bootstrap) as producer:
+            for number in range(values):
+                await producer.send(topic, b"%d" % number)
     return TopicPartition(topic, 0)
 
 
