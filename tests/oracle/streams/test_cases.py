@@ -34,7 +34,9 @@ def unsupported_areas() -> frozenset[str]:
 
 def by_spec() -> dict[str, list[dict]]:
     cases: dict[str, list[dict]] = {}
-    for case in load_cases([HERE / "cases.jsonl.gz", HERE / "found.jsonl.gz", HERE / "cached.jsonl.gz"]):
+    for case in load_cases(
+        [HERE / "cases.jsonl.gz", HERE / "found.jsonl.gz", HERE / "cached.jsonl.gz"]
+    ):
         spec = case["spec"]
         cases.setdefault(spec if isinstance(spec, str) else spec["name"], []).append(case)
     return cases
