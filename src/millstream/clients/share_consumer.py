@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Generic, Self, Unpack
 
 from millstream.clients.call_guard import CallGuard
+from millstream.clients.client_names import named
 from millstream.clients.cluster import Cluster
 from millstream.clients.core import consumer_arguments as arguments
 from millstream.clients.core.config.share import (
@@ -63,7 +64,7 @@ class ShareConsumer(Generic[Key, Value]):
         value_deserializer: AnyDeserializer[Value] | None = None,
         **settings: Unpack[ShareConsumerSettings],
     ) -> None:
-        config = parse_settings(ShareConsumerConfig, settings)
+        config = named(parse_settings(ShareConsumerConfig, settings))
         self.config = config
         reader: RecordReader[Key, Value] | None = None
         if key_deserializer is not None or value_deserializer is not None:

@@ -34,6 +34,7 @@ from millstream.clients.admin import (
 )
 from millstream.clients.admin.controllers import ask_controllers
 from millstream.clients.admin.driver import Driver
+from millstream.clients.client_names import named
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.config import AdminConfig, AdminSettings
 from millstream.clients.core.settings import parse_settings
@@ -50,7 +51,7 @@ class Admin:
     """
 
     def __init__(self, **settings: Unpack[AdminSettings]) -> None:
-        self.config = config = parse_settings(AdminConfig, settings)
+        self.config = config = named(parse_settings(AdminConfig, settings))
         self._scope = TaskScope("admin")
         asks_controllers = bool(config.bootstrap_controllers)
         if asks_controllers:
