@@ -30,6 +30,9 @@ class AdminConfig(ClientConfig):
         if self.bootstrap_controllers and self.bootstrap_servers != default:
             raise ConfigError("give bootstrap_servers or bootstrap_controllers, not both")
 
+    def default_client_id(self, number: int) -> str:
+        return f"adminclient-{number}"
+
 
 class AdminSettings(ClientSettings, total=False):
     """Keyword arguments of Admin; see AdminConfig."""
