@@ -60,6 +60,16 @@ class Authenticator(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Waiter:
+    """A request that is not answered yet. `sent` is the loop's time."""
+
+    key: ApiKey
+    answer: asyncio.Future[Message]
+    timer: asyncio.TimerHandle
+    sent: float
+
+
 class Connection(asyncio.BufferedProtocol):
     """Use `Dialer.dial`. All methods belong to the event loop that connected it."""
 
@@ -73,7 +83,7 @@ class Connection(asyncio.BufferedProtocol):
         self.address = address
         self._authenticator = authenticator
         self._state = ConnectionState(options.client_id)
-        self._waiters: dict[int, asyncio.Future[Message]] = {}
+        self._waiters: dict[int, _Waiter] = {}
         self._transport: asyncio.Transport | None = None
         self._closed_by: Exception | None = None
         self._loop = asyncio.get_running_loop()
@@ -114,13 +124,13 @@ class Connection(asyncio.BufferedProtocol):
 
         Requests go out in the order of the calls. One that must wait, because the broker throttles us or wants us to
         authenticate again, is timed from when it is sent. A cancelled caller leaves the connection usable: the answer
-        is dropped when it comes.
+        is dropped when it comes. One that does not come ends the connection all the same.
         """
         version = self.versions.choose(key, version_max)
         async with self._turn:
             await self._until_allowed()
-            waiter = self._send(key, request, version)
-        return cast("AnyResponse", await self._answer(key, waiter, timeout_ms))
+            answer = self._send(key, request, version, timeout_ms)
+        return cast("AnyResponse", await answer)
 
     async def send_without_response(
         self, key: ApiKey, request: Message, *, version_max: int
@@ -140,8 +150,7 @@ class Connection(asyncio.BufferedProtocol):
         response_type: type[AnyResponse],  # noqa: ARG002 - tells the type checker what comes back
     ) -> AnyResponse:
         """As `request`, past those who wait for their turn: what makes the connection usable."""
-        waiter = self._send(key, request, self.versions.choose(key))
-        return cast("AnyResponse", await self._answer(key, waiter, None))
+        return cast("AnyResponse", await self._send(key, request, self.versions.choose(key)))
 
     async def close(self) -> None:
         """What was written still goes out, if the broker takes it within a second. Cancelled, it closes all the same."""
@@ -168,8 +177,8 @@ class Connection(asyncio.BufferedProtocol):
             client_software_version=self._options.software_version,
         )
         while True:
-            waiter = self._send(ApiKey.API_VERSIONS, request, version)
-            response = cast("ApiVersionsResponse", await waiter)
+            answer = self._send(ApiKey.API_VERSIONS, request, version)
+            response = cast("ApiVersionsResponse", await answer)
             if response.error_code == UNSUPPORTED_VERSION_CODE and version > 0:
                 version = min(version - 1, next_api_versions_attempt(response))
             elif response.error_code:
@@ -276,8 +285,11 @@ class Connection(asyncio.BufferedProtocol):
         if throttle_ms > 0:
             self._throttled_until = self._last_used + throttle_ms / 1000
         waiter = self._waiters.pop(correlation_id)
-        if not waiter.done():
-            waiter.set_result(response)
+        waiter.timer.cancel()
+        waited_ms = (self._last_used - waiter.sent) * 1000
+        self._options.traffic.answered(self.address, waiter.key, waited_ms)
+        if not waiter.answer.done():
+            waiter.answer.set_result(response)
 
     async def _until_allowed(self) -> None:
         """The broker's wish to be left alone (KIP-219), then the end of our session (KIP-368)."""
@@ -288,31 +300,26 @@ class Connection(asyncio.BufferedProtocol):
             self._check_open()
             await self.authenticate()
 
-    async def _answer(
-        self, key: ApiKey, waiter: asyncio.Future[Message], timeout_ms: int | None
-    ) -> Message:
-        timeout_s = (timeout_ms or self._options.request_timeout_ms) / 1000
-        timer = self._loop.call_later(timeout_s, self._time_out, key, timeout_s)
-        asked = self._loop.time()
-        try:
-            answer = await waiter
-        finally:
-            timer.cancel()
-        self._options.traffic.answered(self.address, key, (self._loop.time() - asked) * 1000)
-        return answer
-
     def _time_out(self, key: ApiKey, timeout_s: float) -> None:
         self._close(
             RequestTimedOut(f"{self.address} did not answer {key.name} within {timeout_s} s")
         )
 
-    def _send(self, key: ApiKey, request: Message, version: int) -> asyncio.Future[Message]:
+    def _send(
+        self, key: ApiKey, request: Message, version: int, timeout_ms: int | None = None
+    ) -> asyncio.Future[Message]:
         self._check_open()
         correlation_id, buffers = self._state.send(key, request, version)
-        waiter: asyncio.Future[Message] = self._loop.create_future()
-        self._waiters[correlation_id] = waiter
+        timeout_s = (timeout_ms or self._options.request_timeout_ms) / 1000
         self._write(buffers)
-        return waiter
+        waiter = _Waiter(
+            key,
+            self._loop.create_future(),
+            self._loop.call_later(timeout_s, self._time_out, key, timeout_s),
+            self._last_used,
+        )
+        self._waiters[correlation_id] = waiter
+        return waiter.answer
 
     def _write(self, buffers: list[Piece]) -> None:
         assert self._transport is not None, "requests are sent on connected connections"
@@ -350,6 +357,7 @@ class Connection(asyncio.BufferedProtocol):
             self._idle_timer.cancel()
         waiters, self._waiters = self._waiters, {}
         for waiter in waiters.values():
-            if not waiter.done():
-                waiter.set_exception(reason)
-                waiter.exception()  # a waiter whose asker was cancelled must not complain at collection
+            waiter.timer.cancel()
+            if not waiter.answer.done():
+                waiter.answer.set_exception(reason)
+                waiter.answer.exception()  # a waiter whose asker was cancelled must not complain at collection
