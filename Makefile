@@ -48,7 +48,7 @@ compat-kafka-python: setup-dev  ## kafka-python's own integration tests against 
 	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write)
 
 faults: setup-dev  ## clients behind a proxy that injects seeded faults; `make faults SEEDS=0-99`, or one seed to repeat it
-	@MILLSTREAM_FAULT_SEEDS=$(or $(SEEDS),0-19) MILLSTREAM_CANCEL_STRIDE=1 $(PYTHON_BIN) -m pytest tests/integration/clients/faults tests/integration/clients/test_cancellation.py
+	@MILLSTREAM_FAULT_SEEDS=$(or $(SEEDS),0-19) MILLSTREAM_CANCEL_STRIDE=1 $(PYTHON_BIN) -m pytest tests/integration/clients/faults tests/integration/clients/test_cancellation*.py
 
 fuzz: setup-dev  ## broken requests at the dispatcher; `make fuzz COUNT=1000000 SEED=7`
 	@$(PYTHON_BIN) -m tests.fuzz.run --count $(or $(COUNT),100000) --seed $(or $(SEED),0)

@@ -1,11 +1,22 @@
-"""Cancels a coroutine at its n-th suspension: when it begins to wait there, or when what it waits for has just come."""
+"""Cancels a coroutine at its n-th suspension: when it begins to wait there, or when what it waits for has just come.
+
+A plain run takes some of the suspensions only; `make faults` takes all.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Generator
+import gc
+import itertools
+import os
+from collections.abc import Awaitable, Callable, Generator
 from enum import Enum
 from typing import TypeVar
+
+import pytest
+
+from millstream.clients import Producer, TopicPartition
+from millstream.testing.raw_client import RawClient
 
 Result = TypeVar("Result")
 
@@ -14,6 +25,12 @@ class Moment(Enum):
     BEGINS_TO_WAIT = "begins to wait"
     HAS_WAITED = "has waited"
     """What it waited for is there, but the task has not run yet: a cancellation now must not lose it."""
+
+
+STEPS_MAX = 200
+STRIDE = int(os.environ.get("MILLSTREAM_CANCEL_STRIDE", "8"))
+FIRST_STEPS = {Moment.BEGINS_TO_WAIT: 1, Moment.HAS_WAITED: 1 + STRIDE // 2}
+MOMENTS = pytest.mark.parametrize("moment", Moment, ids=lambda moment: moment.name.lower())
 
 
 class CancelledAt(Awaitable[Result]):
@@ -68,3 +85,29 @@ async def cancelled_at(call: Awaitable[object], step: int, moment: Moment) -> bo
     else:
         assert not attempt.reached, "the call swallowed its cancellation"
     return attempt.reached
+
+
+def nothing_is_left_running() -> bool:
+    gc.collect()
+    return asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def check_at_each_step(moment: Moment, attempt: Callable[[int], Awaitable[bool]]) -> None:
+    """`attempt(n)` cancels at the n-th suspension and says whether there was one. Nothing may be left running then."""
+    for step in itertools.count(FIRST_STEPS[moment], STRIDE):
+        async with asyncio.timeout(30):
+            reached = await attempt(step)
+        assert nothing_is_left_running()
+        if not reached:
+            break
+        assert step < STEPS_MAX, "the call never ends"
+
+
+async def create(bootstrap: str, topic: str, values: int = 0) -> TopicPartition:
+    with RawClient(bootstrap) as raw:
+        raw.create_topic(topic)
+    if values:
+        async with Producer(bootstrap_servers=bootstrap) as producer:
+            for number in range(values):
+                await producer.send(topic, b"%d" % number)
+    return TopicPartition(topic, 0)

@@ -7,7 +7,6 @@ of the suspensions only; `make faults` takes all.
 from __future__ import annotations
 
 import asyncio
-import gc
 import inspect
 import itertools
 import os
@@ -18,27 +17,27 @@ import pyarrow as pa
 import pytest
 
 from millstream.clients import (
-    Admin,
     Consumer,
-    NewTopic,
     OffsetAndMetadata,
     Producer,
     RangeReader,
     ShareConsumer,
     TopicPartition,
 )
-from millstream.clients.admin import EARLIEST_TIMESTAMP, ConfigResource, ConfigResourceType
 from millstream.clients.core.misuse import IllegalState
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
 from millstream.testing.raw_share_member import configure_group
-from tests.integration.clients.suspensions import Moment, cancelled_at
+from tests.integration.clients.suspensions import (
+    MOMENTS,
+    Moment,
+    cancelled_at,
+    check_at_each_step,
+    create,
+    nothing_is_left_running,
+)
 
 NewName = Callable[[], str]
-STEPS_MAX = 200
-STRIDE = int(os.environ.get("MILLSTREAM_CANCEL_STRIDE", "8"))
-FIRST_STEPS = {Moment.BEGINS_TO_WAIT: 1, Moment.HAS_WAITED: 1 + STRIDE // 2}
-MOMENTS = pytest.mark.parametrize("moment", Moment, ids=lambda moment: moment.name.lower())
 ROWS = pa.RecordBatch.from_pydict({"value": pa.array([b"rows"] * 3, pa.binary())})
 
 
@@ -55,32 +54,6 @@ def bootstrap() -> Iterator[str]:
     }
     with Broker(in_process=False, settings={"num.partitions": "1", **soon}) as broker:
         yield broker.bootstrap_servers
-
-
-def nothing_is_left_running() -> bool:
-    gc.collect()
-    return asyncio.all_tasks() == {asyncio.current_task()}
-
-
-async def check_at_each_step(moment: Moment, attempt: Callable[[int], Awaitable[bool]]) -> None:
-    """`attempt(n)` cancels at the n-th suspension and says whether there was one. Nothing may be left running then."""
-    for step in itertools.count(FIRST_STEPS[moment], STRIDE):
-        async with asyncio.timeout(30):
-            reached = await attempt(step)
-        assert nothing_is_left_running()
-        if not reached:
-            break
-        assert step < STEPS_MAX, "the call never ends"
-
-
-async def create(bootstrap: str, topic: str, values: int = 0) -> TopicPartition:
-    with RawClient(bootstrap) as raw:
-        raw.create_topic(topic)
-    if values:
-        async with Producer(bootstrap_servers=bootstrap) as producer:
-            for number in range(values):
-                await producer.send(topic, b"%d" % number)
-    return TopicPartition(topic, 0)
 
 
 async def read_all(bootstrap: str, partition: TopicPartition) -> list[bytes | None]:
@@ -521,53 +494,6 @@ async def test_a_range_reader_reads_on_after_a_cancelled_call(
             reached = await cancelled_at(calls[name](), step, moment)
             if name != "close":
                 assert await count() == 3
-        return reached
-
-    await check_at_each_step(moment, attempt)
-
-
-# ---- the admin client
-
-ADMIN_CALLS: dict[str, Callable[[Admin, TopicPartition], Awaitable[object]]] = {
-    "list_topics": lambda a, _: a.list_topics(),
-    "describe_topics": lambda a, tp: a.describe_topics([tp.topic]),
-    "create_topics": lambda a, tp: a.create_topics([NewTopic(tp.topic, 1)]),
-    "delete_records": lambda a, tp: a.delete_records({tp: 0}),
-    "list_offsets": lambda a, tp: a.list_offsets({tp: EARLIEST_TIMESTAMP}),
-    "describe_configs": lambda a, tp: a.describe_configs([topic_resource(tp)]),
-    "describe_cluster": lambda a, _: a.describe_cluster(),
-    "describe_features": lambda a, _: a.describe_features(),
-    "list_groups": lambda a, _: a.list_groups(),
-    "describe_groups": lambda a, tp: a.describe_groups([f"g-{tp.topic}"]),
-    "delete_groups": lambda a, tp: a.delete_groups([f"g-{tp.topic}"]),
-    "alter_consumer_group_offsets": lambda a, tp: a.alter_consumer_group_offsets(
-        f"g-{tp.topic}", {tp: OffsetAndMetadata(0)}
-    ),
-    "list_consumer_group_offsets": lambda a, tp: a.list_consumer_group_offsets([f"g-{tp.topic}"]),
-    "list_transactions": lambda a, _: a.list_transactions(),
-    "describe_producers": lambda a, tp: a.describe_producers([tp]),
-    "fence_producers": lambda a, tp: a.fence_producers([tp.topic]),
-    "close": lambda a, _: a.close(),
-}
-"""Each way that the driver of admin calls goes: to any broker, all of them, the controller, leaders, coordinators."""
-
-
-def topic_resource(partition: TopicPartition) -> ConfigResource:
-    return ConfigResource(ConfigResourceType.TOPIC, partition.topic)
-
-
-@MOMENTS
-@pytest.mark.parametrize("name", ADMIN_CALLS)
-async def test_an_admin_client_works_on_after_a_cancelled_call(
-    bootstrap: str, new_topic: NewName, moment: Moment, name: str
-) -> None:
-    partition = await create(bootstrap, new_topic())
-
-    async def attempt(step: int) -> bool:
-        async with Admin(bootstrap_servers=bootstrap) as admin:
-            reached = await cancelled_at(ADMIN_CALLS[name](admin, partition), step, moment)
-            if name != "close":
-                assert (await admin.describe_cluster()).nodes
         return reached
 
     await check_at_each_step(moment, attempt)
