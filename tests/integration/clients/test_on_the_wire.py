@@ -15,7 +15,7 @@ from millstream.clients import (
     Producer,
     TopicPartition,
 )
-from millstream.clients.admin import NewPartitions
+from millstream.clients.admin import ConfigResource, ConfigResourceType, NewPartitions
 from millstream.errors import NotLeaderOrFollower, RequestTimedOut, UnstableOffsetCommit
 from millstream.protocol.api import ApiKey
 from millstream.testing.fault_plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
@@ -161,3 +161,21 @@ async def test_committed_offsets_wait_for_the_transaction_that_is_about_to_commi
             with pytest.raises((UnstableOffsetCommit, RequestTimedOut)):
                 await consumer.committed([partition], timeout_ms=100)
         assert await consumer.committed([partition]) == {partition: OffsetAndMetadata(1)}
+
+
+async def test_a_request_that_nobody_waits_for_any_more_still_ends_a_dead_connection(
+    bootstrap: str, new_topic: NewName
+) -> None:
+    topic = new_topic()
+    await filled(bootstrap, topic)
+    rule = Rule(DropRequest(), [ApiKey.DESCRIBE_CONFIGS], times=1)
+    with FaultProxy(bootstrap, [rule]) as proxy:
+        async with Admin(bootstrap_servers=proxy.bootstrap_servers, **QUICK) as admin:
+            await admin.list_topics()
+            resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+            async with asyncio.timeout(LIMIT_S):
+                while True:
+                    found = await admin.describe_configs([resource], timeout_ms=100)
+                    if not found.errors():
+                        break
+    assert asked(proxy, ApiKey.DESCRIBE_CONFIGS) > 1
