@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, Unpack
 
+from millstream.clients.client_names import named
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.core.config import ProducerConfig, ProducerSettings
@@ -71,7 +72,7 @@ class Producer(Generic[Key, Value]):
         **settings: Unpack[ProducerSettings],
     ) -> None:
         """`partitioner` chooses for every record that names no partition itself, e.g. RoundRobinPartitioner()."""
-        config = parse_settings(ProducerConfig, settings)
+        config = named(parse_settings(ProducerConfig, settings))
         self.config = config
         self.guard: Guard = contextlib.nullcontext() if guard is None else guard
         """Held while batches are touched. The blocking twin gives a lock, and appends from its callers' threads."""
