@@ -270,7 +270,7 @@ async def test_patterns_match_new_topics_and_pass_over_internal_ones(
         metadata_max_age_ms=200,
         heartbeat_interval_ms=100,
     ) as consumer:
-        consumer.subscribe(pattern=re.compile(f"{prefix}-.*|__.*"))
+        consumer.subscribe(pattern=re.compile(f"{prefix}-.*|__consumer_offsets"))
         async with asyncio.timeout(20):
             assert (await anext(consumer)).value == b"a"
             await filled(bootstrap, f"{prefix}-b", b"b")
