@@ -22,6 +22,7 @@ from millstream.clients.core.api_versions import ApiVersionTable
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
+from tests.integration.clients.eventually import eventually
 
 NewName = Callable[[], str]
 
@@ -239,7 +240,11 @@ async def test_admin_works_as_far_as_that_release_goes(bootstrap: str, new_topic
     async with Admin(bootstrap_servers=bootstrap) as admin:
         (await admin.create_topics([NewTopic(topic, 1, 1)])).raise_errors()
         (await admin.create_partitions({topic: 3})).raise_errors()
-        assert len((await admin.describe_topics([topic])).result(topic).partitions) == 3
+
+        async def has_three_partitions() -> bool:
+            return len((await admin.describe_topics([topic])).result(topic).partitions) == 3
+
+        await eventually(has_three_partitions)
         assert group not in [listing.group_id for listing in await admin.list_groups()]
         assert isinstance((await admin.delete_groups([group]))[group], KafkaError)
         altered = await admin.incremental_alter_configs({resource: []})
