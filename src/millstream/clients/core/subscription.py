@@ -10,7 +10,7 @@ from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.partition_state import PartitionState
 from millstream.model import TopicPartition
 
-__all__ = ["IllegalState", "SubscriptionState", "SubscriptionType"]
+__all__ = ["SubscriptionState", "SubscriptionType"]
 
 
 class SubscriptionType(Enum):

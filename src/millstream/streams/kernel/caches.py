@@ -16,7 +16,7 @@ from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.state.cache import RecordCache
 from millstream.streams.state.store import Change, StateStore
 from millstream.streams.topology.nodes import ProcessorNode
-from millstream.streams.topology.operators import Process
+from millstream.streams.topology.operators import OperatorSpec, Process
 
 
 class TaskCaches:
@@ -31,14 +31,18 @@ class TaskCaches:
         self._context = context
         self._stores = [store for store in stores.values() if store.cache is not None]
         self._below: dict[str, tuple[Plan, bool]] = {}
-        owners = [each for each in nodes.values() if self._own(each, stores)]
-        for each in owners:
-            assert isinstance(each.node, ProcessorNode), "only operators own tables"
-            spec = each.node.operator
+        owners: list[tuple[PlanNode, StateStore, OperatorSpec]] = []
+        for each in nodes.values():
+            operator = _table_operator(each)
+            store = stores.get(getattr(operator, "store", None) or "")
+            if operator is not None and store is not None and store.cache is not None:
+                each.cache = store.cache
+                owners.append((each, store, operator))
+        # A plan reads the marks of the nodes below it, so all are marked before the first is made.
+        for each, store, operator in owners:
             start = PlanNode(each.name, each.node, PassThrough(context), each.children)
-            wants_old = bool(getattr(spec, "send_old_values", False))
-            assert each.cache is not None, "an owner's table is cached"
-            self._below[_store_of(each)] = (make_plan(start), wants_old)
+            wants_old = bool(getattr(operator, "send_old_values", False))
+            self._below[store.name] = (make_plan(start), wants_old)
 
     @property
     def is_full(self) -> bool:
@@ -74,19 +78,9 @@ class TaskCaches:
     def _caches(self) -> Iterator[RecordCache]:
         return (store.cache for store in self._stores if store.cache is not None)
 
-    @staticmethod
-    def _own(each: PlanNode, stores: Mapping[str, StateStore]) -> bool:
-        """Whether the operator writes a cached table of its own; stores that users write forward nothing."""
-        if not isinstance(each.node, ProcessorNode) or isinstance(each.node.operator, Process):
-            return False
-        store = stores.get(_store_of(each))
-        if store is None or store.cache is None:
-            return False
-        each.cache = store.cache
-        return True
 
-
-def _store_of(each: PlanNode) -> str:
-    """The store that the node's operator writes, by the name of the specifications' field; empty without one."""
-    assert isinstance(each.node, ProcessorNode), "only operators have stores"
-    return getattr(each.node.operator, "store", None) or ""
+def _table_operator(each: PlanNode) -> OperatorSpec | None:
+    """The operator, if it writes a table of its own; stores that users write forward nothing."""
+    if not isinstance(each.node, ProcessorNode) or isinstance(each.node.operator, Process):
+        return None
+    return each.node.operator
