@@ -2,12 +2,43 @@
 
 from __future__ import annotations
 
+import socket
 import uuid
+import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from millstream.testing.broker import Broker
+
+
+@pytest.fixture(scope="session", autouse=True)
+def refused_sockets_are_closed() -> Iterator[None]:
+    """kafka-python 3.0 leaves them to the garbage collector, whose warning then fails a later test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from kafka.net.inet import KafkaNetSocket
+
+    connect = KafkaNetSocket.sock_connect
+
+    async def closing(
+        self: Any,  # kafka-python has no types, here and below
+        net: Any,  # its event loop
+        sock: socket.socket,
+        *rest: Any,  # the address
+        **options: Any,  # when to give up
+    ) -> socket.socket:
+        try:
+            connected: socket.socket = await connect(self, net, sock, *rest, **options)
+        except BaseException:
+            sock.close()
+            raise
+        return connected
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KafkaNetSocket, "sock_connect", closing)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -36,8 +36,6 @@ SETTINGS = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.Stand
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    # kafka-python's event loop leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 

@@ -15,8 +15,6 @@ from millstream.testing.broker import Broker
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    # Its event loop leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 

@@ -17,8 +17,6 @@ from tests.compat.clients.others import Aiokafka, Confluent, KafkaPython, Other,
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    # kafka-python's event loop leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 LIMIT_S = 30
 ROWS = [

@@ -22,8 +22,6 @@ LIMIT_S = 60
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    # Its event loop leaves sockets to the garbage collector.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
@@ -121,9 +119,6 @@ def test_a_group_of_two_rebalances_commits_and_resumes_after_a_restart(
     resumed.close()
 
 
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"  # kafka-python leaves sockets that could not connect to the collector
-)
 def test_a_consumer_that_stays_reads_on_after_a_restart(broker: Broker, topic: str) -> None:
     """The restart changes the leader epoch; kafka-python then waits for OffsetForLeaderEpoch."""
     send(broker, topic, ["before"])

@@ -21,7 +21,6 @@ LIMIT_S = 60
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
