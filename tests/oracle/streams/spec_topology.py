@@ -30,14 +30,10 @@ from millstream.streams import (
 )
 from millstream.streams import serdes as all_serdes
 from millstream.streams.topology import (
-    ProcessorNode,
-    SinkNode,
-    SourceNode,
     StoreKind,
     StoreSpec,
     TopologyBuilder,
 )
-from millstream.streams.topology.operators import Process
 from streams import spec_functions as fn
 
 
@@ -510,45 +506,43 @@ class SpecProcessorTopology:
         for op in ops:
             getattr(self, f"_{op['op']}")(op)
 
-    def _source(self, name: str, op: dict) -> SourceNode:
-        return SourceNode(
-            name,
-            tuple(op.get("topics", ())) or ((op["topic"],) if "topic" in op else ()),
-            op.get("pattern"),
-            serde(op.get("key")),
-            serde(op.get("value")),
-            fn.timestamps(op["timestamps"]) if "timestamps" in op else None,
-            OffsetReset(op["reset"]) if "reset" in op else None,
+    def _add_source(self, op: dict) -> None:
+        self._builder.add_source(
+            op["name"],
+            *op.get("topics", ()),
+            pattern=op.get("pattern"),
+            reset=OffsetReset(op["reset"]) if "reset" in op else None,
+            **_reading(op),
         )
 
-    def _add_source(self, op: dict) -> None:
-        self._builder.add_source(self._source(op["name"], op))
-
     def _add_processor(self, op: dict) -> None:
-        given = supplier(op["processor"])
-        node = ProcessorNode(op["name"], Process(given), tuple(op["parents"]))
-        self._builder.add_processor(node)
-        for store in given.stores:
-            self._builder.add_store(store, (op["name"],))
+        self._builder.add_processor(op["name"], supplier(op["processor"]), *op["parents"])
 
     def _add_sink(self, op: dict) -> None:
         topic = fn.TopicByName(op["topic_fn"]) if "topic_fn" in op else op["topic"]
-        key, value = serde(op.get("key")), serde(op.get("value"))
-        self._builder.add_sink(SinkNode(op["name"], tuple(op["parents"]), topic, key, value))
+        serdes = {"key": serde(op.get("key")), "value": serde(op.get("value"))}
+        self._builder.add_sink(op["name"], topic, *op["parents"], **serdes)
 
     def _add_state_store(self, op: dict) -> None:
-        self._builder.add_store(store_spec(op["store"]), op.get("processors", ()))
+        self._builder.add_state_store(store_spec(op["store"]), *op.get("processors", ()))
 
     def _connect(self, op: dict) -> None:
-        self._builder.connect(op["processor"], op["stores"])
+        self._builder.connect_processor_and_state_stores(op["processor"], *op["stores"])
 
     def _add_global_store(self, op: dict) -> None:
-        self._builder.add_global_store(*self._filled_store(op))
+        self._builder.add_global_store(*_filled_store(op), **_reading(op))
 
     def _add_read_only_state_store(self, op: dict) -> None:
-        self._builder.add_read_only_store(*self._filled_store(op))
+        self._builder.add_read_only_state_store(*_filled_store(op), **_reading(op))
 
-    def _filled_store(self, op: dict) -> tuple:
-        process = Process(supplier(op["processor"]))
-        processor = ProcessorNode(op["processor_name"], process, (op["source"],))
-        return store_spec(op["store"]), self._source(op["source"], op), processor
+
+def _reading(op: dict) -> dict:
+    """How a source reads its topics."""
+    extractor = fn.timestamps(op["timestamps"]) if "timestamps" in op else None
+    return {"key": serde(op.get("key")), "value": serde(op.get("value")), "timestamps": extractor}
+
+
+def _filled_store(op: dict) -> tuple:
+    """A store, and the names of the source, topic and processor that fill it."""
+    store, process = store_spec(op["store"]), supplier(op["processor"])
+    return store, op["source"], op["topic"], op["processor_name"], process

@@ -21,14 +21,15 @@ SPACE = "{http://www.w3.org/2000/svg}"
 
 
 def orders() -> Topology:
-    """52 nodes in eight groups: joins, branches, stores, five repartition topics."""
+    """56 nodes in ten groups: joins, branches, stores, five repartition topics."""
     builder = StreamsBuilder()
     customers = builder.table("customers", materialized=Materialized("customers-store"))
     builder.global_table("rates", materialized=Materialized("rates-store"))
     enriched = (
         builder.stream("orders").select_key(lambda _, v: v).join(customers, lambda left, _: left)
     )
-    enriched.filter(lambda _key, _value: True).to("<all> & orders")
+    enriched.filter(lambda _key, _value: True).to("all-orders")
+    builder.stream(pattern="<all> & orders").to("others")
     windows = TimeWindows.tumbling(timedelta(minutes=5))
     for number in range(6):
         grouped = enriched.select_key(lambda _, v: v).group_by_key()

@@ -22,7 +22,7 @@ from millstream.streams.options import Materialized, OffsetReset, StoreType
 from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
-from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyBuilder
+from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyWriter
 from millstream.streams.topology.names import holds_number
 
 K = TypeVar("K")
@@ -137,7 +137,7 @@ class StreamsBuilder:
 
     def build(self) -> Topology:
         """The topology of all calls so far."""
-        writer = TopologyBuilder()
+        writer = TopologyWriter()
         self._graph.merge_equal_sources()
         optimize(self._graph, self._optimizations)
         self._graph.write(writer)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -22,6 +21,7 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import session_windowed, time_windowed
 from millstream.streams.topology import SinkNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import (
     SessionWindows,
     SlidingWindows,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -20,6 +19,7 @@ from millstream.streams.serdes.foreign_key import Response
 from millstream.streams.serdes.serde import bytes_
 from millstream.streams.topology import SinkNode, SourceNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.names import NameGenerator
 from millstream.streams.topology.nodes import ValueForm
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from millstream.streams.dsl.graph import GraphNode
 from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import SourceNode, StoreSpec, TopologyBuilder
+from millstream.streams.topology import SourceNode, StoreSpec, TopologyWriter
 from millstream.streams.topology.nodes import ProcessorNode
 from millstream.streams.topology.operators import OperatorSpec, Process, TableSource
 
@@ -22,7 +22,7 @@ class StoreGraphNode(GraphNode):
 
     store: StoreSpec | None = None
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         assert self.store is not None, "a store node is built with its store"
         topology.add_store(self.store)
 
@@ -35,7 +35,7 @@ class GlobalStoreGraphNode(GraphNode):
     store: StoreSpec | None = None
     operator: OperatorSpec | None = None
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         assert self.source is not None, "a global store is built with its source"
         assert self.store is not None, "a global store is built with its store"
         assert self.operator is not None, "a global store is built with its operator"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from millstream.streams.errors import TopologyError
 from millstream.streams.options import StoreType
-from millstream.streams.topology import SinkNode, SourceNode, StoreSpec, TopologyBuilder
+from millstream.streams.topology import SinkNode, SourceNode, StoreSpec, TopologyWriter
 from millstream.streams.topology.names import REPARTITION_SUFFIX, NameGenerator, is_generated
 from millstream.streams.topology.nodes import ProcessorNode
 from millstream.streams.topology.operators import NullKeyFilter, OperatorSpec
@@ -35,7 +35,7 @@ class GraphNode:
     changes_value: bool = False
     merges_streams: bool = False
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         """Add what this node stands for."""
 
     def parent_names(self) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ class GraphNode:
 class SourceGraphNode(GraphNode):
     source: SourceNode | None = None
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         assert self.source is not None, "a source node is built with its source"
         topology.add_source(self.source)
 
@@ -60,7 +60,7 @@ class TableSourceGraphNode(SourceGraphNode):
     reuses_topic: bool = False
     """The source topic is the changelog of the store."""
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         assert self.source is not None, "a table source is built with its source"
         assert self.operator is not None, "a table source is built with its operator"
         topology.add_source(self.source)
@@ -82,7 +82,7 @@ class ProcessorGraphNode(GraphNode):
     connected: Callable[[], tuple[str, ...]] = tuple
     copartitioned: frozenset[str] = frozenset()
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         assert self.operator is not None, "a processor node is built with its operator"
         topology.add_processor(ProcessorNode(self.name, self.operator(), self.parent_names()))
         for store in self.stores():
@@ -96,7 +96,7 @@ class ProcessorGraphNode(GraphNode):
 class SinkGraphNode(GraphNode):
     sink: SinkNode | None = None
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         assert self.sink is not None, "a sink node is built with its sink"
         topology.add_sink(replace(self.sink, parents=self.parent_names()))
 
@@ -114,7 +114,7 @@ class RepartitionGraphNode(GraphNode):
     mergeable: bool = True
     """Made by the library for one operator, so that several of them may become one."""
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         assert self.sink is not None, "a repartition node is built with its sink"
         assert self.source is not None, "a repartition node is built with its source"
         topology.add_internal_topic(self.topic, self.partitions)
@@ -165,7 +165,7 @@ class StreamGraph:
         elif node.merges_streams:
             self.merges.append(node)
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         """Write every node once, parents before children, in the order of their calls."""
         self._relax_repartitions()
         for old, new in self.replaced_sources.items():

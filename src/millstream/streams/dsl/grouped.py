@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -23,6 +22,7 @@ from millstream.streams.options import Materialized
 from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import (
     SessionWindows,
     SlidingWindows,

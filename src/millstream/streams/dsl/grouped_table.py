@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -20,6 +19,7 @@ from millstream.streams.options import Materialized
 from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.topology import SinkNode, SourceNode
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.names import REPARTITION_SUFFIX
 from millstream.streams.topology.nodes import ValueForm
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
 from millstream.streams.dsl.materialize import key_value_store, retained
 from millstream.streams.dsl.table import KTable
@@ -17,6 +16,7 @@ from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.serdes.windowed import Windowed, session_windowed
 from millstream.streams.topology import StoreKind
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import SessionWindows
 
 if TYPE_CHECKING:

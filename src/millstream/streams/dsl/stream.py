@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from millstream.streams.dsl import stream_table_join as joins
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -26,6 +25,7 @@ from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.names import check_name
 
 if TYPE_CHECKING:

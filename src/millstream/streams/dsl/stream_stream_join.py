@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -16,8 +15,9 @@ from millstream.streams.dsl.graph import (
 )
 from millstream.streams.options import StoreSupplier, StoreType
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import SinkNode, StoreKind, StoreSpec, TopologyBuilder
+from millstream.streams.topology import SinkNode, StoreKind, StoreSpec, TopologyWriter
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.nodes import ProcessorNode
 from millstream.streams.windows import to_ms
 
@@ -108,7 +108,7 @@ class StreamJoinGraphNode(GraphNode):
         left.operator = ops.PassThrough  # the join keeps a record itself, after it was joined
         self.one_store = True
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         if self.one_store:
             self._write_self_join(topology)
             return
@@ -122,7 +122,7 @@ class StreamJoinGraphNode(GraphNode):
             topology.add_store(self.unmatched, names)
         topology.copartition(self.copartitioned)
 
-    def _write_self_join(self, topology: TopologyBuilder) -> None:
+    def _write_self_join(self, topology: TopologyWriter) -> None:
         (_, parent, left), (_, _, right) = self.sides
         join = ops.SelfJoin(
             right.other_store, left.joiner, left.with_key, left.before_ms, left.after_ms

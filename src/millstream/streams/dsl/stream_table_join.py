@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.global_tables import GlobalKTable
 from millstream.streams.dsl.graph import (
     GraphNode,
@@ -19,6 +18,7 @@ from millstream.streams.dsl.table_definitions import store_names
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import to_ms
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from millstream.streams.dsl.foreign_key_join import (
     Partitioners,
     join_on_foreign_key,
 )
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
 from millstream.streams.dsl.materialize import key_value_store
 from millstream.streams.dsl.stream import KStream
@@ -28,6 +27,7 @@ from millstream.streams.processor import ValueTransformerSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreSpec
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import check_arity
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.grouped_table import KGroupedTable

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from millstream.streams.dsl.functions import check_arity
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
 from millstream.streams.dsl.materialize import key_value_store
 from millstream.streams.dsl.table_definitions import JoinDefinition, store_names
 from millstream.streams.options import Materialized
-from millstream.streams.topology import TopologyBuilder
+from millstream.streams.topology import TopologyWriter
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.nodes import ProcessorNode
 from millstream.streams.topology.operators import TableJoin, UserFunction
 
@@ -28,7 +28,7 @@ class TableJoinGraphNode(GraphNode):
     side_parents: tuple[str, str] = ("", "")
     copartitioned: frozenset[str] = frozenset()
 
-    def write(self, topology: TopologyBuilder) -> None:
+    def write(self, topology: TopologyWriter) -> None:
         definition = self.definition
         assert definition is not None, "a join node is built with its definition"
         sides = [definition.side(left=True), definition.side(left=False)]

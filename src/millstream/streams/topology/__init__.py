@@ -6,6 +6,7 @@ from millstream.streams.topology.builder import TopologyBuilder
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreKind, StoreSpec
 from millstream.streams.topology.topology import SubTopology, Topology
+from millstream.streams.topology.writer import TopologyWriter
 
 __all__ = [
     "ProcessorNode",
@@ -16,4 +17,5 @@ __all__ = [
     "SubTopology",
     "Topology",
     "TopologyBuilder",
+    "TopologyWriter",
 ]

@@ -1,190 +1,150 @@
-"""Builds a topology node by node, with the checks of Kafka Streams' Topology class."""
+"""TopologyBuilder: a topology of the Processor API, node by node, with the methods of Java's `Topology`.
+
+It turns calls into nodes; what may be added, and what not, is the writer's business.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from typing import Any
 
 from millstream.streams.errors import TopologyError
-from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from millstream.streams.options import OffsetReset, Partitioner, TopicExtractor
+from millstream.streams.processor import ProcessorSupplier
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.timestamps import TimestampExtractor
+from millstream.streams.topology.functions import check_arity, check_supplier
+from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
+from millstream.streams.topology.operators import Process
 from millstream.streams.topology.stores import StoreSpec
-from millstream.streams.topology.topology import SubTopology, Topology
-from millstream.streams.topology.union_find import UnionFind
+from millstream.streams.topology.topology import Topology
+from millstream.streams.topology.writer import TopologyWriter
+
+_AnySerde = Serde[Any]  # Any: nodes of any type
 
 
 class TopologyBuilder:
-    """Collects nodes and stores; `build()` gives the frozen topology.
+    """Collects sources, processors, sinks and stores; `build()` gives the frozen topology.
 
-    Every parent must have been added before its children, so a topology never has a cycle.
+    Parents come before their children. Every method returns the builder, so that calls can be chained.
+    What Kafka Streams refuses with a TopologyException is a `TopologyError`.
     """
 
     def __init__(self) -> None:
-        self._nodes: dict[str, Node] = {}
-        self._stores: dict[str, StoreSpec] = {}
-        self._groups = UnionFind()
-        self._store_users: dict[str, str] = {}
-        self._global_stores: set[str] = set()
-        self._global_sources: set[str] = set()
-        self._internal_topics: dict[str, int | None] = {}
-        self._changelog_topics: dict[str, str] = {}
-        self._copartitioned: list[frozenset[str]] = []
-        self._replaced_sources: dict[str, str] = {}
+        self._writer = TopologyWriter()
 
-    def add_source(self, source: SourceNode) -> None:
-        """Add a source of topics or of a pattern; no other source may read the same topics."""
-        self._check_new_name(source.name)
-        if not source.topics and source.pattern is None:
-            raise TopologyError(f"source {source.name} needs at least one topic or a pattern")
-        for topic in source.topics:
-            self._check_topic_is_free(topic, source.name)
-        if source.pattern is not None:
-            self._check_pattern_is_free(source.pattern, source.name)
-        self._add(source)
+    def add_source(
+        self,
+        name: str,
+        *topics: str,
+        pattern: str | re.Pattern[str] | None = None,
+        key: _AnySerde | None = None,
+        value: _AnySerde | None = None,
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | None = None,
+    ) -> TopologyBuilder:
+        """Read topics, or all topics whose whole name matches `pattern`."""
+        given = None if pattern is None else check_pattern(f"source {name}", pattern)
+        self._writer.add_source(SourceNode(name, topics, given, key, value, timestamps, reset))
+        return self
 
-    def add_processor(self, processor: ProcessorNode) -> None:
-        """Add a processor below its parents; stores it names must exist already."""
-        self._check_new_name(processor.name)
-        self._check_parents(processor.name, processor.parents)
-        stores = processor.stores
-        self._add(replace(processor, stores=()))
-        if stores:
-            self.connect(processor.name, stores)
+    def add_processor(
+        self, name: str, supplier: ProcessorSupplier, *parents: str
+    ) -> TopologyBuilder:
+        """Add a processor below its parents, together with the stores that the supplier brings."""
+        check_supplier(f"processor {name}", supplier, "process")
+        self._writer.add_processor(ProcessorNode(name, Process(supplier), parents))
+        for store in getattr(supplier, "stores", ()):
+            self._writer.add_store(store, (name,))
+        return self
 
-    def add_sink(self, sink: SinkNode) -> None:
-        """Add a sink below its parents."""
-        self._check_new_name(sink.name)
-        self._check_parents(sink.name, sink.parents)
-        self._add(sink)
+    def add_sink(
+        self,
+        name: str,
+        topic: str | TopicExtractor,
+        *parents: str,
+        key: _AnySerde | None = None,
+        value: _AnySerde | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> TopologyBuilder:
+        """Write to a topic, or to the topic that topic(key, value, context) names."""
+        if not isinstance(topic, str):
+            check_arity(f"sink {name}", "topic", topic, "key", "value", "context")
+        if partitioner is not None:
+            check_arity(
+                f"sink {name}", "partitioner", partitioner, "topic", "key", "value", "partitions"
+            )
+        self._writer.add_sink(SinkNode(name, parents, topic, key, value, partitioner))
+        return self
 
-    def add_store(self, store: StoreSpec, processors: Iterable[str] = ()) -> None:
-        """Add a store and connect it; adding the very same store again does nothing."""
-        known = self._stores.get(store.name)
-        if known is not None and known != store:
-            raise TopologyError(f"a store named {store.name} exists already; choose another name")
-        self._stores[store.name] = store
-        for processor in processors:
-            self.connect(processor, (store.name,))
+    def add_state_store(self, store: StoreSpec, *processors: str) -> TopologyBuilder:
+        """Add a store and connect processors with it; processors that share one run in one task."""
+        self._writer.add_store(store, processors)
+        return self
+
+    def connect_processor_and_state_stores(self, processor: str, *stores: str) -> TopologyBuilder:
+        """Let a processor use stores that were added before."""
+        if not stores:
+            raise TopologyError(f"no store to connect {processor} with: name at least one")
+        self._writer.connect(processor, stores)
+        return self
 
     def add_global_store(
-        self, store: StoreSpec, source: SourceNode, processor: ProcessorNode
-    ) -> None:
-        """Add a store that every instance fills from all partitions of the source's topic."""
-        if store.name in self._stores:
-            raise TopologyError(f"a store named {store.name} exists already; choose another name")
-        self.add_source(source)
-        self._stores[store.name] = replace(store, logging=False)
-        self._global_stores.add(store.name)
-        self._global_sources.add(source.name)
-        self._check_new_name(processor.name)
-        self._add(replace(processor, parents=(source.name,), stores=(store.name,)))
-        self._changelog_topics[store.name] = source.topics[0]
+        self,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        supplier: ProcessorSupplier,
+        *,
+        key: _AnySerde | None = None,
+        value: _AnySerde | None = None,
+        timestamps: TimestampExtractor | None = None,
+    ) -> TopologyBuilder:
+        """Add a store that every instance fills from all partitions of a topic, through a processor.
 
-    def add_read_only_store(
-        self, store: StoreSpec, source: SourceNode, processor: ProcessorNode
-    ) -> None:
-        """Add a store that is filled from a topic, which serves as its changelog."""
-        self.add_source(source)
-        self.add_processor(replace(processor, parents=(source.name,), stores=()))
-        self.add_store(replace(store, logging=False), (processor.name,))
-        self._changelog_topics[store.name] = source.topics[0]
+        `source` and `processor` are the names of the two nodes that do so.
+        """
+        check_supplier(f"processor {processor}", supplier, "process")
+        self._writer.add_global_store(
+            store,
+            SourceNode(source, (topic,), None, key, value, timestamps),
+            ProcessorNode(processor, Process(supplier), (source,)),
+        )
+        return self
 
-    def connect(self, processor: str, stores: Iterable[str]) -> None:
-        """Let a processor use stores; processors that share a store run in one task."""
-        node = self._nodes.get(processor)
-        if node is None:
-            raise TopologyError(
-                f"processor {processor} does not exist; add it before connecting stores"
-            )
-        if not isinstance(node, ProcessorNode):
-            raise TopologyError(f"{processor} is a source or a sink, which cannot use a store")
-        for store in stores:
-            if store not in self._stores:
-                raise TopologyError(
-                    f"store {store} does not exist; add it before connecting {processor}"
-                )
-            if store in node.stores:
-                continue
-            node = replace(node, stores=(*node.stores, store))
-            if store not in self._global_stores:
-                self._groups.unite(self._store_users.setdefault(store, processor), processor)
-        self._nodes[processor] = node
-
-    def add_internal_topic(self, topic: str, partitions: int | None) -> None:
-        """Declare a repartition topic; its real name gets the application's id in front."""
-        self._internal_topics[topic] = partitions
-
-    def reuse_as_changelog(self, store: str, topic: str) -> None:
-        """A source topic that serves as the changelog of a table's store."""
-        self._changelog_topics[store] = topic
-
-    def copartition(self, sources: Iterable[str]) -> None:
-        """Sources whose topics must have equal numbers of partitions."""
-        replaced = self._replaced_sources
-        self._copartitioned.append(frozenset(replaced.get(name, name) for name in sources))
-
-    def replace_source(self, old: str, new: str) -> None:
-        """From now on `new` is meant where a co-partitioned source is called `old`."""
-        self._replaced_sources[old] = new
+    def add_read_only_state_store(
+        self,
+        store: StoreSpec,
+        source: str,
+        topic: str,
+        processor: str,
+        supplier: ProcessorSupplier,
+        *,
+        key: _AnySerde | None = None,
+        value: _AnySerde | None = None,
+        timestamps: TimestampExtractor | None = None,
+    ) -> TopologyBuilder:
+        """Add a store of each task that a processor fills from a topic, which serves as its changelog."""
+        check_supplier(f"processor {processor}", supplier, "process")
+        self._writer.add_read_only_store(
+            store,
+            SourceNode(source, (topic,), None, key, value, timestamps),
+            ProcessorNode(processor, Process(supplier), (source,)),
+        )
+        return self
 
     def build(self) -> Topology:
         """The topology made so far, frozen."""
-        groups: dict[str, list[str]] = {}
-        for name in self._nodes:
-            groups.setdefault(self._groups.root(name), []).append(name)
-        return Topology(
-            nodes=dict(self._nodes),
-            stores=dict(self._stores),
-            sub_topologies=tuple(
-                SubTopology(number, tuple(names), not self._global_sources.isdisjoint(names))
-                for number, names in enumerate(groups.values())
-            ),
-            internal_topics=dict(self._internal_topics),
-            global_stores=frozenset(self._global_stores),
-            changelog_topics=dict(self._changelog_topics),
-            copartitioned_sources=tuple(self._copartitioned),
-        )
+        return self._writer.build()
 
-    def _add(self, node: Node) -> None:
-        self._nodes[node.name] = node
-        self._groups.add(node.name)
-        if not isinstance(node, SourceNode):
-            for parent in node.parents:
-                self._groups.unite(parent, node.name)
 
-    def _check_new_name(self, name: str) -> None:
-        if name in self._nodes:
-            raise TopologyError(f"a node named {name} exists already; choose another name")
-
-    def _check_parents(self, name: str, parents: tuple[str, ...]) -> None:
-        if not parents:
-            raise TopologyError(f"{name} needs at least one parent")
-        for parent in parents:
-            if parent == name:
-                raise TopologyError(f"{name} cannot be its own parent")
-            if parent not in self._nodes:
-                raise TopologyError(f"parent {parent} of {name} does not exist; add it first")
-            if isinstance(self._nodes[parent], SinkNode):
-                raise TopologyError(
-                    f"sink {parent} cannot be the parent of {name}: sinks forward nothing"
-                )
-
-    def _check_topic_is_free(self, topic: str, name: str) -> None:
-        for node in self._nodes.values():
-            if isinstance(node, SourceNode):
-                taken = topic in node.topics or (
-                    node.pattern is not None and re.fullmatch(node.pattern, topic)
-                )
-                if taken:
-                    raise TopologyError(
-                        f"topic {topic} of {name} is read by source {node.name} already"
-                    )
-
-    def _check_pattern_is_free(self, pattern: str, name: str) -> None:
-        for node in self._nodes.values():
-            if isinstance(node, SourceNode):
-                for topic in node.topics:
-                    if re.fullmatch(pattern, topic):
-                        raise TopologyError(
-                            f"pattern {pattern} of {name} matches topic {topic}, which source {node.name} reads"
-                        )
+def check_pattern(node: str, pattern: str | re.Pattern[str]) -> str:
+    """The text of a pattern; ValueError naming the node if it is no regular expression."""
+    if isinstance(pattern, re.Pattern):
+        return pattern.pattern
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{node}: {pattern!r} is no regular expression: {error}") from None
+    return pattern

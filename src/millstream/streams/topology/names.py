@@ -19,14 +19,27 @@ REPARTITION_SUFFIX = "-repartition"
 
 def check_name(name: str) -> str:
     """Return the name, or raise TopologyError if Kafka could not use it in a topic name."""
+    return _checked(name, "a name")
+
+
+def check_topic(topic: str, reader: str) -> str:
+    """Return the topic, or raise TopologyError naming the node if no broker could have such a topic."""
+    return _checked(topic, f"the topic of {reader}")
+
+
+def _checked(name: str, what: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"{what} must be a str, not {name!r}")
     if not name:
-        raise TopologyError("a name must not be empty")
+        raise TopologyError(f"{what} must not be empty")
     if name in {".", ".."}:
-        raise TopologyError(f"a name must not be {name!r}")
+        raise TopologyError(f"{what} must not be {name!r}")
     if len(name) > NAME_LENGTH_MAX:
-        raise TopologyError(f"name {name!r} is longer than {NAME_LENGTH_MAX} characters")
+        raise TopologyError(f"{what} has at most {NAME_LENGTH_MAX} characters, {name!r} has more")
     if not _LEGAL.fullmatch(name):
-        raise TopologyError(f"name {name!r} may contain letters, digits, '.', '_' and '-' only")
+        raise TopologyError(
+            f"{what} may contain ASCII letters, digits, '.', '_' and '-' only, not so {name!r}"
+        )
     return name
 
 
