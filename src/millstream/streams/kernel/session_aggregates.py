@@ -79,7 +79,7 @@ class SessionAggregate(Operator):
         self._store.times[self._emitted] = close_time
         if close_time - 1 < first:
             return
-        for session, value in list(self._store.fetch_all(first, close_time - 1)):
+        for session, value in list(self._store.fetch_closed(first, close_time - 1)):
             _append(batch, row, out, (session, None, value), batch.headers[row])
 
 

@@ -76,8 +76,19 @@ class SessionStore(SegmentedStore):
 
         By end where the store is time-ordered or in memory, otherwise by segment, key and end.
         """
-        low = max(earliest_end, self.oldest_visible())
-        rows = self.rows_between(low, latest_end)
+        return self._ended_between(max(earliest_end, self.oldest_visible()), latest_end)
+
+    def fetch_closed(self, earliest_end: int, latest_end: int) -> Iterator[Session]:
+        """Sessions that end in this range, for an operator that gives out what is closed.
+
+        As `fetch_all`, but on disk what is older than the retention is found as long as its segment is there.
+        """
+        if self.spec.persistent:
+            return self._ended_between(earliest_end, latest_end)
+        return self.fetch_all(earliest_end, latest_end)
+
+    def _ended_between(self, low: int, high: int) -> Iterator[Session]:
+        rows = self.rows_between(low, high)
         found: Iterator[tuple[bytes, int, int, bytes]]
         found = ((*self._split(key), stored) for key, stored in rows)
         if not (self._time_first or self.spec.persistent):
