@@ -15,22 +15,26 @@ from struct import error as StructError  # noqa: N812 - a class, though struct w
 from typing import Any
 from uuid import UUID
 
-from millstream.clients.serdes.serde import Serde
+from millstream.clients.serdes.serde import BYTES, FLOAT_64, INT_64, UTF_8, Serde
 
 # A topology travels to other processes with its serdes; a Struct alone cannot be pickled.
 copyreg.pickle(Struct, lambda layout: (Struct, (layout.format,)))
 
 
-def _number(name: str, layout: Struct) -> Serde[Any]:  # Any: int and float serdes side by side
-    unpack, size = layout.unpack, layout.size
+def _number(
+    name: str,
+    form: Struct,
+    layout: str | None = None,
+) -> Serde[Any]:  # Any: int and float serdes side by side
+    unpack, size = form.unpack, form.size
 
-    def read(data: bytes) -> Any:  # Any: each layout reads its own number type
+    def read(data: bytes) -> Any:  # Any: each form reads its own number type
         try:
             return unpack(data)[0]
         except StructError:
             raise ValueError(f"a {name} is {size} bytes, not {len(data)}") from None
 
-    return Serde(name, layout.pack, read, immutable=True)
+    return Serde(name, form.pack, read, immutable=True, layout=layout)
 
 
 def _write_bytes(value: bytes | bytearray | memoryview) -> bytes:
@@ -79,18 +83,18 @@ def _read_nothing(data: bytes) -> None:
     raise ValueError(f"the void serde reads only null, not {len(data)} bytes")
 
 
-_BYTES: Serde[bytes] = Serde("bytes", _write_bytes, _read_bytes, immutable=True)
+_BYTES: Serde[bytes] = Serde("bytes", _write_bytes, _read_bytes, immutable=True, layout=BYTES)
 _BOOLEAN: Serde[bool] = Serde("boolean", _write_boolean, _read_boolean, immutable=True)
 _UTF_8: Serde[str] = Serde(
-    "string", str.encode, methodcaller("decode", "utf-8", "replace"), immutable=True
+    "string", str.encode, methodcaller("decode", "utf-8", "replace"), immutable=True, layout=UTF_8
 )
 _UUID: Serde[UUID] = Serde("uuid", _write_uuid, _read_uuid, immutable=True)
 _VOID: Serde[None] = Serde("void", _write_nothing, _read_nothing, immutable=True)
 _SHORT = _number("short", Struct(">h"))
 _INTEGER = _number("integer", Struct(">i"))
-_LONG = _number("long", Struct(">q"))
+_LONG = _number("long", Struct(">q"), INT_64)
 _FLOAT = _number("float", Struct(">f"))
-_DOUBLE = _number("double", Struct(">d"))
+_DOUBLE = _number("double", Struct(">d"), FLOAT_64)
 
 
 def bytes_() -> Serde[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from millstream.clients.core.serialization import SerializationError
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from millstream.clients.core.values import Headers
 
 T = TypeVar("T")
+
+BYTES: Final = "bytes"
+UTF_8: Final = "utf-8"
+INT_64: Final = "int64"
+FLOAT_64: Final = "float64"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Serde(Generic[T]):
     `immutable` says that decoded values cannot change under a store that keeps them: such values are
     kept decoded between reads. Leave it False for lists, dicts and objects of your own.
     `inner` is the serde of the key inside a windowed key, and `window_size_ms` the size of its windows.
+    `layout` names what the bytes are, where reading and writing them again changes nothing (broken UTF-8 apart): serdes
+    of one layout are the same to those who handle whole columns. None: nobody knows.
     """
 
     name: str
@@ -33,6 +40,7 @@ class Serde(Generic[T]):
     immutable: bool = False
     inner: Serde[Any] | None = None  # Any: the type of the inner key is not part of ours
     window_size_ms: int | None = None
+    layout: str | None = None
 
     def encode_all(self, values: Iterable[T | None]) -> list[bytes | None]:
         """A column of values as bytes; None stays None."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
+from millstream.streams.kernel.columns import AnyColumn, Data
+
 Headers = tuple[tuple[str, bytes | None], ...]
 NO_HEADERS: Headers = ()
 
@@ -15,11 +17,12 @@ class Batch:
     """Rows as columns of equal length.
 
     `ordinals` names the input row each row comes from, ascending: where paths meet again rows are merged by
-    it. `values` of a table are the new values; `old_values` is a column only where somebody asked for them.
+    it. Keys and values are lists, or columns that are read when `keys` or `values` is first asked for. `values` of a
+    table are the new values; `old_values` is a column only where somebody asked for them.
     """
 
-    keys: list[object]
-    values: list[object]
+    key_column: AnyColumn
+    value_column: AnyColumn
     timestamps: list[int]
     headers: list[Headers]
     ordinals: list[int]
@@ -28,32 +31,44 @@ class Batch:
     """Of a versioned table: False where the table knows a newer version of the row. None: every row is the newest."""
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.timestamps)
 
-    def with_values(self, values: list[object]) -> Batch:
+    @property
+    def keys(self) -> list[object]:
+        """The keys as objects; reads them if nobody has yet."""
+        column = self.key_column
+        return column if isinstance(column, list) else column.values
+
+    @property
+    def values(self) -> list[object]:
+        """The values as objects; reads them if nobody has yet."""
+        column = self.value_column
+        return column if isinstance(column, list) else column.values
+
+    def with_values(self, values: AnyColumn) -> Batch:
         """The same rows with other values, no longer changes of a table."""
-        return Batch(self.keys, values, self.timestamps, self.headers, self.ordinals)
+        return Batch(self.key_column, values, self.timestamps, self.headers, self.ordinals)
 
     def with_changes(self, values: list[object], old_values: list[object] | None = None) -> Batch:
         """The same changes of a table with other values."""
-        return Batch(
-            self.keys, values, self.timestamps, self.headers, self.ordinals, old_values, self.newest
-        )
+        changed = self.with_values(values)
+        changed.old_values, changed.newest = old_values, self.newest
+        return changed
 
     def only_newest(self) -> Batch:
         """Without changes that came out of order: nothing that keeps one value a row may see them (KIP-914)."""
         return self if self.newest is None else self.where(self.newest)
 
-    def with_keys(self, keys: list[object]) -> Batch:
+    def with_keys(self, keys: AnyColumn) -> Batch:
         """The same rows with other keys."""
-        return Batch(keys, self.values, self.timestamps, self.headers, self.ordinals)
+        return Batch(keys, self.value_column, self.timestamps, self.headers, self.ordinals)
 
     def where(self, mask: Sequence[object]) -> Batch:
         """The rows whose mask is true."""
         old, newest = self.old_values, self.newest
         return Batch(
-            list(compress(self.keys, mask)),
-            list(compress(self.values, mask)),
+            _where(self.key_column, mask),
+            _where(self.value_column, mask),
             list(compress(self.timestamps, mask)),
             list(compress(self.headers, mask)),
             list(compress(self.ordinals, mask)),
@@ -81,17 +96,25 @@ def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
     """
     if len(batches) == 1:
         return batches[0]
-    whole = Batch([], [], [], [], [], [] if batches[0].old_values is not None else None)
-    for batch in batches:
-        whole.keys += batch.keys
-        whole.values += batch.values
-        whole.timestamps += batch.timestamps
-        whole.headers += batch.headers
-        whole.ordinals += batch.ordinals
-        if whole.old_values is not None:
+    old_values: list[object] | None = None
+    if batches[0].old_values is not None:
+        old_values = []
+        for batch in batches:
             assert batch.old_values is not None, "all parents of a table send old values, or none"
-            whole.old_values += batch.old_values
+            old_values += batch.old_values
+    whole = Batch(
+        [key for batch in batches for key in batch.keys],
+        [value for batch in batches for value in batch.values],
+        [timestamp for batch in batches for timestamp in batch.timestamps],
+        [headers for batch in batches for headers in batch.headers],
+        [ordinal for batch in batches for ordinal in batch.ordinals],
+        old_values,
+    )
     return whole.take(sorted(range(len(whole)), key=whole.ordinals.__getitem__))
+
+
+def _where(column: AnyColumn, mask: Sequence[object]) -> AnyColumn:
+    return list(compress(column, mask)) if isinstance(column, list) else column.where(mask)
 
 
 @dataclass(slots=True)
@@ -101,8 +124,8 @@ class RawBatch:
     Built from lists today; Arrow columns enter as lists of bytes.
     """
 
-    keys: list[bytes | None]
-    values: list[bytes | None]
+    keys: Data
+    values: Data
     timestamps: list[int]
     offsets: Sequence[int]
     headers: list[Headers] | None = None
@@ -113,37 +136,22 @@ class RawBatch:
 
 @dataclass(slots=True)
 class SinkBatch:
-    """Records to be written to one topic, in order.
+    """Records to be written to one topic, in order. Its lists may be those of others: read them, do not change them.
 
     `partitions`: a number where the topology's own partitioner decided, None where the default partitioner
     (murmur2) is to decide by `partition_keys`, or by the key itself where that column is None.
     """
 
     topic: str
-    keys: list[bytes | None] = field(default_factory=list)
-    values: list[bytes | None] = field(default_factory=list)
+    keys: Data = field(default_factory=list)
+    values: Data = field(default_factory=list)
     timestamps: list[int] = field(default_factory=list)
     headers: list[Headers] = field(default_factory=list)
     partitions: list[int | None] | None = None
-    partition_keys: list[bytes | None] | None = None
+    partition_keys: Data | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
-
-    def extend(self, other: SinkBatch) -> None:
-        """Append the records of another batch of the same topic."""
-        if other.partitions is not None or self.partitions is not None:
-            mine = self.partitions or [None] * len(self)
-            self.partitions = mine + (other.partitions or [None] * len(other))
-        if other.partition_keys is not None or self.partition_keys is not None:
-            keys = self.keys if self.partition_keys is None else self.partition_keys
-            self.partition_keys = keys + (
-                other.keys if other.partition_keys is None else other.partition_keys
-            )
-        self.keys += other.keys
-        self.values += other.values
-        self.timestamps += other.timestamps
-        self.headers += other.headers
 
     def take(self, rows: Sequence[int]) -> SinkBatch:
         """The records at these positions, in their order."""
@@ -157,3 +165,34 @@ class SinkBatch:
             None if partitions is None else [partitions[i] for i in rows],
             None if partition_keys is None else [partition_keys[i] for i in rows],
         )
+
+
+def concatenate(batches: Sequence[SinkBatch]) -> SinkBatch:
+    """The records of several batches of one topic, one batch after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    return SinkBatch(
+        batches[0].topic,
+        [key for batch in batches for key in batch.keys],
+        [value for batch in batches for value in batch.values],
+        [timestamp for batch in batches for timestamp in batch.timestamps],
+        [headers for batch in batches for headers in batch.headers],
+        _partitions(batches),
+        _partition_keys(batches),
+    )
+
+
+def _partitions(batches: Sequence[SinkBatch]) -> list[int | None] | None:
+    if all(batch.partitions is None for batch in batches):
+        return None
+    return [each for batch in batches for each in batch.partitions or [None] * len(batch)]
+
+
+def _partition_keys(batches: Sequence[SinkBatch]) -> Data | None:
+    if all(batch.partition_keys is None for batch in batches):
+        return None
+    return [
+        key
+        for batch in batches
+        for key in (batch.keys if batch.partition_keys is None else batch.partition_keys)
+    ]

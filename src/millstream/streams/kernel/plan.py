@@ -74,7 +74,7 @@ class Plan:
         inbox: dict[str, list[Batch]] = {each.name: [] for each in self._order}
         inbox[self._source.name].append(batch)
         for each in self._order:
-            batches = [rows for rows in inbox.pop(each.name) if rows.keys]
+            batches = [rows for rows in inbox.pop(each.name) if len(rows)]
             if not batches:
                 continue
             rows = merge_by_ordinal(batches)

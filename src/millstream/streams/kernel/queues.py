@@ -14,6 +14,7 @@ from typing import Any
 from millstream.streams.config import OnError
 from millstream.streams.errors import SerializationError, StreamsError
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch, SinkBatch
+from millstream.streams.kernel.columns import AnyColumn, source_column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
 from millstream.streams.serdes.serde import Serde
@@ -91,8 +92,8 @@ class RecordQueue:
         else:
             self.next_offset = offsets[-1] + 1
         batch = Batch(
-            rows.keys[first:end],
-            rows.values[first:end],
+            _part(rows.key_column, first, end),
+            _part(rows.value_column, first, end),
             timestamps[first:end],
             rows.headers[first:end],
             list(range(end - first)),
@@ -120,7 +121,7 @@ class RecordQueue:
             self.partition_time = max(self.partition_time, newest)
             return
         self._decode_one_by_one(raw)
-        if not self._rows.keys and self._error is None:
+        if not len(self._rows) and self._error is None:
             self.next_offset = self._end_offset
 
     def _decode_columns(self, raw: RawBatch) -> Batch | None:
@@ -129,8 +130,8 @@ class RecordQueue:
         if reader.timestamps is not fail_on_invalid or min(raw.timestamps) < 0:
             return None
         try:
-            keys = reader.key.decode_all(raw.keys)
-            values = reader.value.decode_all(raw.values)
+            keys = source_column(reader.key, raw.keys)
+            values = source_column(reader.value, raw.values)
         except Exception:  # noqa: BLE001  # some record cannot be read; the caller finds out which
             return None
         return Batch(keys, values, raw.timestamps, _headers_of(raw), [])
@@ -239,6 +240,10 @@ class PartitionGroup:
     def _give_ticket(self, queue: RecordQueue) -> None:
         self._tickets += 1
         queue.ticket = self._tickets
+
+
+def _part(column: AnyColumn, first: int, end: int) -> AnyColumn:
+    return column[first:end] if isinstance(column, list) else column.part(first, end)
 
 
 def _headers_of(raw: RawBatch) -> list[Headers]:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from millstream.streams.errors import SerializationError
-from millstream.streams.kernel.batch import Batch, Headers, SinkBatch
+from millstream.streams.kernel.batch import Batch, SinkBatch, concatenate
+from millstream.streams.kernel.columns import Data, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.serdes.windowed import Windowed, window_bytes
 from millstream.streams.topology.nodes import SinkNode
 
 
@@ -18,7 +19,7 @@ class SinkRecords:
     """What a task has written, by topic. Within one run, records of several sinks are merged by ordinal."""
 
     def __init__(self) -> None:
-        self._ready: dict[str, SinkBatch] = {}
+        self._ready: dict[str, list[SinkBatch]] = {}
         self._run: dict[str, list[tuple[list[int], SinkBatch]]] = {}
 
     def append(self, ordinals: list[int], batch: SinkBatch) -> None:
@@ -33,18 +34,11 @@ class SinkRecords:
     def end_run(self) -> None:
         """All sinks have given their rows of one run: bring each topic's records into order."""
         for topic, parts in self._run.items():
-            ordinals, batch = parts[0]
+            batch = concatenate([part for _, part in parts])
             if len(parts) > 1:
-                ordinals = list(ordinals)
-                for more, other in parts[1:]:
-                    ordinals += more
-                    batch.extend(other)
+                ordinals = [ordinal for each, _ in parts for ordinal in each]
                 batch = batch.take(sorted(range(len(ordinals)), key=ordinals.__getitem__))
-            ready = self._ready.get(topic)
-            if ready is None:
-                self._ready[topic] = batch
-            else:
-                ready.extend(batch)
+            self._ready.setdefault(topic, []).append(batch)
         self._run = {}
 
     def discard(self) -> None:
@@ -56,7 +50,7 @@ class SinkRecords:
         """Everything written so far; collecting starts anew."""
         self.end_run()
         ready, self._ready = self._ready, {}
-        return ready
+        return {topic: concatenate(batches) for topic, batches in ready.items()}
 
 
 class Sink(Operator):
@@ -78,7 +72,7 @@ class Sink(Operator):
         self._topic = topic_name(node.topic) if isinstance(node.topic, str) else None
 
     def process(self, batch: Batch) -> Batch:
-        if not batch.keys:
+        if not len(batch):
             return batch
         if self._topic is not None:
             self._write(self._topic, batch)
@@ -106,20 +100,19 @@ class Sink(Operator):
 
     def _write(self, topic: str, batch: Batch) -> None:
         try:
-            keys = self._key.encode_all(batch.keys)
-            values = self._value.encode_all(batch.values)
+            keys = written(batch.key_column, self._key)
+            values = written(batch.value_column, self._value)
         except Exception as error:
             raise SerializationError(
                 f"sink {self._node.name} cannot write to {topic} with serdes {self._key.name} for the key and "
                 f"{self._value.name} for the value: {error}; give the sink the right serdes"
             ) from error
-        headers: list[Headers] = list(batch.headers)
-        written = SinkBatch(topic, keys, values, list(batch.timestamps), headers)
+        records = SinkBatch(topic, keys, values, batch.timestamps, batch.headers)
         if self._node.partitioner is not None:
-            written.partitions = self._partitions(topic, batch)
+            records.partitions = self._partitions(topic, batch)
         elif self._key.inner is not None:
-            written.partition_keys = self._inner_keys(batch.keys)
-        self._records.append(batch.ordinals, written)
+            records.partition_keys = self._inner_keys(batch, keys)
+        self._records.append(batch.ordinals, records)
 
     def _partitions(self, topic: str, batch: Batch) -> list[int | None]:
         partitioner, count = self._node.partitioner, self.context.config.partition_count
@@ -130,8 +123,11 @@ class Sink(Operator):
             for key, value in zip(batch.keys, batch.values, strict=True)
         ]
 
-    def _inner_keys(self, keys: list[object]) -> list[bytes | None]:
-        """Windowed keys are partitioned by their inner key (S13)."""
-        inner = self._key.inner
+    def _inner_keys(self, batch: Batch, keys: Data) -> Data:
+        """Windowed keys are partitioned by their inner key (S13), which is what their bytes begin with."""
+        inner, layout = self._key.inner, self._key.layout
         assert inner is not None, "asked for only where the key is windowed"
-        return [inner.encode(key.key) if isinstance(key, Windowed) else None for key in keys]
+        if layout is not None:
+            end = -window_bytes(self._key)
+            return [None if key is None else key[:end] for key in keys]
+        return [inner.encode(key.key) if isinstance(key, Windowed) else None for key in batch.keys]

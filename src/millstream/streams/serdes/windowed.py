@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from millstream.streams.serdes.serde import Serde
 
@@ -30,6 +30,11 @@ class Windowed(Generic[K]):
     end_ms: int
 
 
+def window_bytes(serde: Serde[Any]) -> int:  # Any: windowed keys of any type
+    """How many bytes of a windowed key are the window; they stand behind the key."""
+    return _SESSION.size if serde.window_size_ms is None else _TIME.size
+
+
 def time_windowed(inner: Serde[K], size_ms: int) -> Serde[Windowed[K]]:
     """Kafka's TimeWindowedSerde: only the start is written, the size completes it when read."""
     encode_key, decode_key, pack = inner.encode, inner.decode, _TIME.pack
@@ -41,7 +46,9 @@ def time_windowed(inner: Serde[K], size_ms: int) -> Serde[Windowed[K]]:
         (start,) = _TIME.unpack_from(data, len(data) - 8)
         return Windowed(decode_key(data[:-8]), start, min(start + size_ms, MAX_TIMESTAMP))
 
-    return Serde(f"time_windowed({inner.name})", encode, decode, inner.immutable, inner, size_ms)
+    layout = None if inner.layout is None else f"{inner.layout}, start"
+    name = f"time_windowed({inner.name})"
+    return Serde(name, encode, decode, inner.immutable, inner, size_ms, layout)
 
 
 def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
@@ -55,4 +62,6 @@ def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
         end, start = _SESSION.unpack_from(data, len(data) - 16)
         return Windowed(decode_key(data[:-16]), start, end)
 
-    return Serde(f"session_windowed({inner.name})", encode, decode, inner.immutable, inner)
+    layout = None if inner.layout is None else f"{inner.layout}, end, start"
+    name = f"session_windowed({inner.name})"
+    return Serde(name, encode, decode, inner.immutable, inner, layout=layout)

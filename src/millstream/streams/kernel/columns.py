@@ -1,0 +1,140 @@
+"""Columns of keys or values that are read late: an operator that does not look at them does not pay for them.
+
+A column knows its rows as bytes of its serde, as objects, or as both, and makes one from the other when it is first
+asked for. Where the bytes that came in are those that would be written (`Serde.layout` says so), they go on as they
+are: a key that passes from a source through a store to a sink is neither read nor written. Owns no rows of batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from typing import Any, Final
+
+from millstream.clients.serdes.serde import BYTES, UTF_8, Serde
+
+Data = list[bytes | None]
+_ARROW_ROWS_MIN: Final = 256
+"""From so many rows on it is cheaper to read text through Arrow."""
+_READ_LATE: Final = frozenset({BYTES, UTF_8})
+"""Layouts that can be read from any bytes: reading them later fails no later."""
+
+
+class Column:
+    """Rows of one serde. Give `data`, `values`, or both.
+
+    `as_written`: the data are what the serde writes, not what somebody else has written.
+    """
+
+    __slots__ = ("_as_written", "_data", "_values", "serde")
+
+    def __init__(
+        self,
+        serde: Serde[Any],  # Any: columns of any type
+        *,
+        data: Data | None = None,
+        values: list[object] | None = None,
+        as_written: bool = True,
+    ) -> None:
+        self.serde = serde
+        self._data = data
+        self._values = values
+        self._as_written = as_written
+
+    def __len__(self) -> int:
+        known = self._data if self._values is None else self._values
+        assert known is not None, "a column has data or values"
+        return len(known)
+
+    @property
+    def values(self) -> list[object]:
+        """The rows as objects."""
+        if self._values is None:
+            assert self._data is not None, "a column has data or values"
+            self._values = _read(self.serde, self._data)
+        return self._values
+
+    @property
+    def has_nulls(self) -> bool:
+        known = self._data if self._values is None else self._values
+        assert known is not None, "a column has data or values"
+        return None in known
+
+    def written(self) -> Data:
+        """The rows as the column's own serde writes them."""
+        if self._data is None or not self._is_as_written():
+            self._data = self.serde.encode_all(self.values)
+            self._as_written = True
+        return self._data
+
+    def where(self, mask: Iterable[object]) -> Column:
+        """The rows whose mask is true."""
+        if self._values is None:
+            assert self._data is not None, "a column has data or values"
+            kept = list(compress(self._data, mask))
+            return Column(self.serde, data=kept, as_written=self._as_written)
+        return Column(self.serde, values=list(compress(self._values, mask)))
+
+    def part(self, first: int, end: int) -> Column | list[object]:
+        """Rows first to end. A few rows are not worth a column of their own."""
+        if end - first < _ARROW_ROWS_MIN:
+            return self.values[first:end]
+        data, values = self._data, self._values
+        return Column(
+            self.serde,
+            data=None if data is None else data[first:end],
+            values=None if values is None else values[first:end],
+            as_written=self._as_written,
+        )
+
+    def _is_as_written(self) -> bool:
+        if not self._as_written and self.serde.layout == UTF_8:
+            assert self._data is not None, "asked for only where there are data"
+            self._as_written = _is_text(self._data)
+        return self._as_written
+
+
+AnyColumn = list[object] | Column
+
+
+def source_column(serde: Serde[Any], data: Data) -> AnyColumn:  # Any: sources of any type
+    """What a source has read. Raises what the serde raises for bytes that cannot be read."""
+    if serde.layout is None:
+        return serde.decode_all(data)
+    if serde.layout in _READ_LATE:
+        return Column(serde, data=data, as_written=serde.layout != UTF_8)
+    return Column(serde, data=data, values=serde.decode_all(data))
+
+
+def written(column: AnyColumn, serde: Serde[Any]) -> Data:  # Any: columns of any type
+    """The column as bytes of a serde. The list may be shared: do not change it."""
+    if isinstance(column, list):
+        return serde.encode_all(column)
+    if column.serde is serde or (serde.layout is not None and serde.layout == column.serde.layout):
+        return column.written()
+    return serde.encode_all(column.values)
+
+
+def _read(serde: Serde[Any], data: Data) -> list[object]:  # Any: columns of any type
+    if serde.layout == BYTES:
+        return list(data)
+    if serde.layout == UTF_8 and len(data) >= _ARROW_ROWS_MIN:
+        import pyarrow as pa
+
+        try:
+            text: list[object] = (
+                pa.array(data, pa.large_binary()).cast(pa.large_string()).to_pylist()
+            )
+        except pa.ArrowInvalid:
+            return serde.decode_all(data)  # puts replacement characters where text is broken
+        return text
+    return serde.decode_all(data)
+
+
+def _is_text(data: Sequence[bytes | None]) -> bool:
+    """Whether every row is valid UTF-8. Zero bytes between rows keep broken ends from being completed."""
+    try:
+        b"\x00".join(row for row in data if row is not None).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
