@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test check bench codegen docs oracle oracle-broker oracle-clients compat-kafka-python faults fuzz sim soak lock setup-demo setup-dev clean
+.PHONY: help demo test check bench codegen docs oracle oracle-broker oracle-clients oracle-streams compat-kafka-python faults fuzz sim soak lock setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ oracle-broker: setup-dev  ## the same sessions against Apache Kafka and against 
 
 oracle-clients: setup-dev  ## the tests of the clients against Apache Kafka with one node and with three; `make oracle-clients FLAGS="-k groups"`
 	@$(PYTHON_BIN) -m tests.oracle.clients.run $(FLAGS)
+
+oracle-streams: setup-dev  ## random topologies and inputs against Kafka Streams (MILLSTREAM_STREAMS_ORACLE); `make oracle-streams SEED=7 COUNT=20000`
+	@$(PYTHON_BIN) tests/oracle/run_random.py $(if $(SEED),--seed $(SEED)) --count $(or $(COUNT),2000)
 
 compat-kafka-python: setup-dev  ## kafka-python's own integration tests against our broker; WRITE=1 writes the page
 	@$(PYTHON_BIN) tests/compat/kafka_python_suite/run.py $(if $(WRITE),--write)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from difflib import unified_diff
 
 from streams.spec_functions import Unsupported, text, timestamps
 from streams.spec_topology import SpecProcessorTopology, SpecTopology, serde
@@ -132,7 +133,7 @@ class CaseRunner:
             if field in {"outputs", "internal", "trace"}:
                 found.extend(self._row_differences(field, wanted, got or []))
             elif wanted != got:
-                found.append(f"{field}: expected {_short(wanted)}, got {_short(got)}")
+                found.append(f"{field}: {_difference(wanted, got)}")
         if "error" in self.actual and "error" not in expect:
             found.append(f"error: {self.actual['error']} {self.actual['message']}")
         return found
@@ -251,8 +252,25 @@ def _headers(headers, *, values: bool) -> list:
     return [[name, None if value is None else value.decode()] for name, value in headers]
 
 
+def _difference(wanted, got) -> str:
+    """Of descriptions the lines, and of objects the members, that differ; otherwise both values."""
+    if isinstance(wanted, str) and isinstance(got, str) and "\n" in wanted:
+        lines = unified_diff(
+            wanted.split("\n"), got.split("\n"), "expected", "got", n=1, lineterm=""
+        )
+        return "\n" + "\n".join(lines)
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        names = sorted(wanted.keys() | got.keys())
+        return "; ".join(
+            f"{name} {_difference(wanted.get(name), got.get(name))}"
+            for name in names
+            if wanted.get(name) != got.get(name)
+        )
+    return f"expected {_short(wanted)}, got {_short(got)}"
+
+
 def _short(value) -> str:
-    line = json.dumps(value) if not isinstance(value, str) else "\n" + value
+    line = json.dumps(value)
     return line if len(line) < 2000 else line[:2000] + "…"
 
 
