@@ -1,25 +1,38 @@
-"""`python -m codegen.docs` rewrites the pages of docs/ that are made from the code."""
+"""`python -m codegen.docs` rewrites the pages of docs/ that are made from the code.
+
+Most pages are wholly generated; those of the Streams guide are written by hand, and what their examples print is put in.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from codegen import broker_configs, client_configs, compatibility, file_map
+from codegen import broker_configs, client_configs, compatibility, file_map, guide_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def pages() -> dict[Path, str]:
-    return {
-        ROOT / "docs/compatibility.md": compatibility.render(),
-        ROOT / "docs/reference/broker-configs.md": broker_configs.render(),
-        ROOT / "docs/reference/client-configs.md": client_configs.render(),
-        ROOT / "docs/file-map.md": file_map.render(ROOT / "src/millstream"),
+def pages() -> dict[Path, Callable[[], str]]:
+    """What makes each page, by its path."""
+    docs = ROOT / "docs"
+    generated: dict[Path, Callable[[], str]] = {
+        docs / "compatibility.md": compatibility.render,
+        docs / "reference/broker-configs.md": broker_configs.render,
+        docs / "reference/client-configs.md": client_configs.render,
+        docs / "file-map.md": lambda: file_map.render(ROOT / "src/millstream"),
     }
+    guide = [docs / "guide/streams.md", *sorted((docs / "guide/streams").glob("*.md"))]
+    return generated | {page: _guide_page(page) for page in guide}
+
+
+def _guide_page(page: Path) -> Callable[[], str]:
+    return lambda: guide_pages.render(page.read_text(), page.relative_to(ROOT))
 
 
 def main() -> int:
-    for path, text in pages().items():
+    for path, render in pages().items():
+        text = render()
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
             print(f"wrote {path.relative_to(ROOT)}")

@@ -17,7 +17,7 @@ SOURCE_PATH = re.compile(r"`(?:src/millstream|millstream)/([\w/.]+)`")
 
 @pytest.mark.parametrize("path", list(pages()), ids=lambda path: path.name)
 def test_generated_pages_are_fresh(path: Path) -> None:
-    assert path.read_text() == pages()[path], "run `make docs`"
+    assert path.read_text() == pages()[path](), "run `make docs`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

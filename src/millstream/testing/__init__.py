@@ -1,4 +1,5 @@
-"""For your tests: brokers in and out of process, a proxy that injects faults, a checker of histories, the topology test driver.
+"""For your tests: brokers in and out of process, a proxy that injects faults, a checker of histories, the topology test driver
+and pictures of what it does.
 
 Names are loaded when they are used, because pytest imports this package at every start.
 """
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from millstream.testing.fault_plan import Rule
     from millstream.testing.fault_proxy import FaultProxy
     from millstream.testing.history import History
+    from millstream.testing.timeline_run import timeline
     from millstream.testing.topology_test_driver import TopologyTestDriver
 else:
     __getattr__ = names_of(
@@ -21,8 +23,9 @@ else:
             "millstream.testing.fault_plan": "Rule",
             "millstream.testing.fault_proxy": "FaultProxy",
             "millstream.testing.history": "History",
+            "millstream.testing.timeline_run": "timeline",
             "millstream.testing.topology_test_driver": "TopologyTestDriver",
         },
     )
 
-__all__ = ["Broker", "FaultProxy", "History", "Rule", "TopologyTestDriver"]
+__all__ = ["Broker", "FaultProxy", "History", "Rule", "TopologyTestDriver", "timeline"]

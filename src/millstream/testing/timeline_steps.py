@@ -1,0 +1,50 @@
+"""What happened when records went through a topology: data for the pictures that `timeline` draws.
+
+Must not draw. One step is one record piped in, or one move of the wall clock, with all that came out of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from millstream.streams.serdes import Windowed
+
+TOMBSTONE = "∅"
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """A record in a topic: one that went in, or one that came out."""
+
+    topic: str
+    key: object
+    value: object
+    timestamp: int
+
+    @property
+    def text(self) -> str:
+        """`key=value`; the window of a key is left to the picture."""
+        key = self.key.key if isinstance(self.key, Windowed) else self.key
+        return f"{shown(key)}={shown(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`cause`: the record, or by how many milliseconds the wall clock moved. `rows`: of the stores asked for."""
+
+    cause: Happening | int
+    results: Sequence[Happening]
+    is_dropped: bool
+    rows: Mapping[str, Sequence[Happening]]
+
+    def result_text(self, result: Happening) -> str:
+        """The time of a result is said where it is not that of the record it comes from."""
+        if isinstance(self.cause, Happening) and self.cause.timestamp == result.timestamp:
+            return result.text
+        return f"{result.text} @{result.timestamp}"
+
+
+def shown(value: object) -> str:
+    """A key or value as a picture has it."""
+    return TOMBSTONE if value is None else str(value)

@@ -1,0 +1,132 @@
+"""The picture with a time axis: event time runs to the right, processing order runs down.
+
+Each record that goes in is a point on a line of its own, each result a line below it: a span where its key has a
+window, a point otherwise. Records of a stream-stream join show how far they reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from millstream.streams.serdes import Windowed
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP
+from millstream.testing.timeline_steps import Happening, Step
+
+_TICK_COLUMNS = 10
+_COLUMNS_PER_MS_MAX = 4
+
+Reach = tuple[int, int]
+"""How many milliseconds before and after a record its partners may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Columns of the picture: `columns` of them for every `ms` milliseconds from `start` to `end`."""
+
+    start: int
+    end: int
+    columns: int
+    ms: int
+
+    def at(self, time: int) -> int:
+        """The column of a time; what lies outside is at the edge."""
+        return (min(max(time, self.start), self.end) - self.start) * self.columns // self.ms
+
+    @property
+    def tick_ms(self) -> int:
+        """Time between two labels: the smallest round number that leaves room for a label."""
+        room = max(_TICK_COLUMNS, len(str(self.end)) + 2)
+        return next(d for d in _round_numbers() if d * self.columns // self.ms >= room)
+
+
+def draw_windows(
+    steps: Sequence[Step], reach: Mapping[str, Reach], *, closed: bool, width: int
+) -> str:
+    """Lines of at most `width` columns. `closed`: the end of a window belongs to it."""
+    rows = list(_labels(steps))
+    gutter = max(len(label) for label, _ in rows) + 2
+    axis = _axis(list(_times(steps, reach)), width - gutter - 4)
+    lines = [" " * gutter + line for line in _draw_axis(axis)]
+    for label, (happening, step) in rows:
+        drawn = "" if happening is None else _draw(happening, step, axis, reach, closed)
+        lines.append(f"{label:<{gutter}}{drawn}".rstrip())
+    return "\n".join(lines)
+
+
+def _labels(steps: Sequence[Step]) -> Iterator[tuple[str, tuple[Happening | None, Step]]]:
+    for step in steps:
+        if isinstance(step.cause, Happening):
+            yield f"{step.cause.topic}  {step.cause.text}", (step.cause, step)
+        else:
+            yield f"clock +{step.cause}", (None, step)
+        for result in step.results:
+            yield f"  {result.topic}  {step.result_text(result)}", (result, step)
+
+
+def _times(steps: Sequence[Step], reach: Mapping[str, Reach]) -> Iterator[int]:
+    """Every time that the axis must show."""
+    for step in steps:
+        causes = [step.cause] if isinstance(step.cause, Happening) else []
+        for each in (*causes, *step.results):
+            before, after = reach.get(each.topic, (0, 0))
+            yield from (max(0, each.timestamp - before), each.timestamp + after)
+            if isinstance(each.key, Windowed):
+                yield each.key.start_ms
+                if each.key.end_ms < MAX_TIMESTAMP:
+                    yield each.key.end_ms
+
+
+def _axis(times: list[int], width: int) -> _Axis:
+    """As many columns as fit, by a round scale; from 0 unless that would be mostly empty."""
+    end = max(times)
+    start = 0 if min(times) <= end - min(times) else min(times)
+    for columns in range(_COLUMNS_PER_MS_MAX, 0, -1):
+        if (end - start) * columns <= width:
+            return _Axis(start, end, columns, 1)
+    return _Axis(start, end, 1, next(ms for ms in _round_numbers() if end - start <= width * ms))
+
+
+def _round_numbers() -> Iterator[int]:
+    """1, 2, 5, 10, 20, 50, ..."""
+    scale = 1
+    while True:
+        yield from (scale, 2 * scale, 5 * scale)
+        scale *= 10
+
+
+def _draw_axis(axis: _Axis) -> tuple[str, str]:
+    labels, line = "", ""
+    first = -(-axis.start // axis.tick_ms) * axis.tick_ms
+    for time in range(first, axis.end + 1, axis.tick_ms):
+        labels = labels.ljust(axis.at(time)) + str(time)
+        line = line.ljust(axis.at(time), "─") + ("├" if time == axis.start else "┼")
+    return labels, line.ljust(axis.at(axis.end) + 1, "─")
+
+
+def _draw(
+    happening: Happening, step: Step, axis: _Axis, reach: Mapping[str, Reach], closed: bool
+) -> str:
+    if happening is step.cause:
+        return _draw_cause(happening, step, axis, reach.get(happening.topic, (0, 0)))
+    if isinstance(happening.key, Windowed):
+        return _draw_window(happening.key, axis, closed, happening.value is None)
+    return " " * axis.at(happening.timestamp) + "◆"
+
+
+def _draw_cause(cause: Happening, step: Step, axis: _Axis, reach: Reach) -> str:
+    """A point, on the stretch of time where its partners in a join may be."""
+    first = axis.at(cause.timestamp - reach[0])
+    at, last = axis.at(cause.timestamp), axis.at(cause.timestamp + reach[1])
+    before = "├".ljust(at - first, "─") if first < at else ""
+    after = "┤".rjust(last - at, "─") if at < last else ""
+    return " " * first + before + ("✗" if step.is_dropped else "●") + after
+
+
+def _draw_window(window: Windowed[object], axis: _Axis, closed: bool, is_gone: bool) -> str:
+    """One without an end goes beyond the axis; one of a single moment is a stroke."""
+    first, last = axis.at(window.start_ms), axis.at(window.end_ms)
+    if first == last:
+        return " " * first + "|"
+    end = "→" if window.end_ms > axis.end else "]" if closed else ")"
+    return " " * first + "[".ljust(last - first, "┄" if is_gone else "─") + end
