@@ -18,23 +18,17 @@ from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, 
 from millstream.streams.kernel.compile import Store
 from millstream.streams.queries import (
     FailureReason,
+    KeyValueView,
     QueryResult,
-    ReadOnlyKeyValueStore,
-    ReadOnlySessionStore,
-    ReadOnlyWindowStore,
+    SessionView,
     StateQueryRequest,
     StateQueryResult,
+    WindowView,
 )
 from millstream.streams.serdes import Serde
-from millstream.streams.state import (
-    KeyValueStore,
-    SessionStore,
-    StoreFactory,
-    TimestampedKeyValueStore,
-    WindowStore,
-    in_memory_stores,
-)
-from millstream.streams.state.plain_window import PlainWindowStore
+from millstream.streams.state import SessionStore, StoreFactory, in_memory_stores
+from millstream.streams.state.key_value import OrderedRows
+from millstream.streams.state.window_rows import WindowRows
 from millstream.streams.topology import SubTopology, Topology
 from millstream.streams.windows import to_ms
 
@@ -213,26 +207,24 @@ class TopologyTestDriver:
         others = {each: absent for each in request.partitions or () if each != 0}
         return StateQueryResult(results | others)
 
-    def key_value_store(
-        self, name: str
-    ) -> ReadOnlyKeyValueStore[Any, Any]:  # Any: the test's types
+    def key_value_store(self, name: str) -> KeyValueView[Any, Any]:  # Any: the test's types
         """A view of a key-value store, or of a table's, without its timestamps."""
         store = self._store(name)
-        if not isinstance(store, KeyValueStore | TimestampedKeyValueStore):
+        if not isinstance(store, OrderedRows):
             raise _other_kind(name, store, "key-value store")
-        return ReadOnlyKeyValueStore(store)
+        return KeyValueView(store)
 
-    def window_store(self, name: str) -> ReadOnlyWindowStore[Any, Any]:  # Any: the test's types
+    def window_store(self, name: str) -> WindowView[Any, Any]:  # Any: the test's types
         store = self._store(name)
-        if not isinstance(store, WindowStore | PlainWindowStore):
+        if not isinstance(store, WindowRows):
             raise _other_kind(name, store, "window store")
-        return ReadOnlyWindowStore(store)
+        return WindowView(store)
 
-    def session_store(self, name: str) -> ReadOnlySessionStore[Any, Any]:  # Any: the test's types
+    def session_store(self, name: str) -> SessionView[Any, Any]:  # Any: the test's types
         store = self._store(name)
         if not isinstance(store, SessionStore):
             raise _other_kind(name, store, "session store")
-        return ReadOnlySessionStore(store)
+        return SessionView(store)
 
     def _store(self, name: str) -> Store:
         stores = self.stores()

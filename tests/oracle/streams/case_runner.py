@@ -17,15 +17,15 @@ from millstream.streams.errors import SerializationError, StreamsError, Topology
 from millstream.streams.serdes import Windowed
 from millstream.streams.state import (
     KeyValueStore,
+    PlainWindowStore,
     SessionStore,
     TimestampedKeyValueStore,
-    WindowStore,
+    TimestampedWindowStore,
+    VersionedKeyValueStore,
 )
 from millstream.streams.state.join_buffer import JoinBuffer
-from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.unmatched import UnmatchedStore
-from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology import StoreKind
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
@@ -313,8 +313,8 @@ def _versions(store: VersionedKeyValueStore, inputs: list[dict]) -> Iterator[tup
     """Every version that the store finds for the time of an input, and the newest."""
     times = {each["ts"] for each in inputs if "ts" in each}
     for key in store.known_keys():
-        found = {store.get(key), *(store.get_as_of(key, at) for at in times)} - {None}
-        for value, valid_from in found:
+        found = {store.get(key), *(store.get(key, at) for at in times)} - {None}
+        for value, valid_from, _ in found:
             yield (text(key), valid_from), [shown(key), shown(value), valid_from]
 
 
@@ -331,7 +331,7 @@ def _stores(driver: TopologyTestDriver, added: set[str], inputs: list[dict]) -> 
                 start = [] if store.spec.persistent or name in added else [window.start_ms]
                 at = (text(window.key), window.start_ms)
                 rows.append((at, [shown(window), shown(value), *start]))
-        if isinstance(store, WindowStore):
+        if isinstance(store, TimestampedWindowStore):
             for window, (value, timestamp) in store.fetch_all():
                 rows.append(
                     ((text(window.key), window.start_ms), [shown(window), shown(value), timestamp])
@@ -339,14 +339,14 @@ def _stores(driver: TopologyTestDriver, added: set[str], inputs: list[dict]) -> 
         elif isinstance(store, VersionedKeyValueStore):
             rows += _versions(store, inputs)
         elif isinstance(store, SessionStore):
-            for session, value in store.fetch_all():
+            for session, value in store.find_all_sessions():
                 at = (text(session.key), session.start_ms, session.end_ms)
                 rows.append((at, [shown(session), shown(value)]))
         elif isinstance(store, TimestampedKeyValueStore):
-            for key, (value, timestamp) in store.scan():
+            for key, (value, timestamp) in store.all():
                 rows.append(((text(key),), [shown(key), shown(value), timestamp]))
         elif isinstance(store, KeyValueStore):
-            for key, value in store.scan():
+            for key, value in store.all():
                 rows.append(((text(key),), [shown(key), shown(value)]))
         dumped[name] = [row for _, row in sorted(rows, key=lambda each: each[0])]
     return dumped

@@ -7,8 +7,7 @@ from datetime import timedelta
 from streams.spec_functions import Unsupported, text
 
 from millstream.streams import PunctuationType, Record
-from millstream.streams.serdes import Windowed
-from millstream.streams.serdes.windowed import MAX_TIMESTAMP
+from millstream.streams.serdes import Windowed, string
 from millstream.streams.state import KeyValueStore
 from millstream.streams.state.versioned import NOT_PUT, VALID_TO_UNDEFINED
 from streams import spec_functions as fn
@@ -145,7 +144,7 @@ class Step:
         store, at = self._store(), record.timestamp
         put = store.put(record.key, record.value, at)
         told = {VALID_TO_UNDEFINED: "latest", NOT_PUT: "not_put"}.get(put, f"until {put}")
-        as_of = store.get_as_of(record.key, max(0, at - self._options["back"]))
+        as_of = store.get(record.key, max(0, at - self._options["back"]))
         found = [
             text(None) if row is None else f"{text(row[0])}@{row[1]}"
             for row in (store.get(record.key), as_of)
@@ -166,7 +165,7 @@ class Step:
             self._counted(record)
 
     def _punctuate(self, time: int) -> None:
-        for key, count in list(self._store().scan()):
+        for key, count in list(self._store().all()):
             self._forward(Record(key, count, time))
             if self._options.get("clear"):
                 self._store().delete(key)
@@ -179,12 +178,13 @@ class Step:
             return
         store, options = self._store(), self._options
         store.put(record.key, record.value)
-        query = options["query"]
-        if query == "prefix":
-            rows = store.scan_prefix(options["prefix"].encode())
-        else:
-            low, high = options.get("low"), options.get("high")
-            rows = store.scan(low, high, reverse=query.startswith("reverse"))
+        match options["query"]:
+            case "prefix":
+                rows = store.prefix_scan(options["prefix"], string())
+            case "all" | "reverse_all" as query:
+                rows = getattr(store, query)()
+            case query:
+                rows = getattr(store, query)(options.get("low"), options.get("high"))
         value = ",".join(f"{text(key)}={shown(row)}" for key, row in rows)
         self._forward(record.with_value(value))
 
@@ -217,17 +217,21 @@ class Step:
         low, high = max(0, at - options["back"]), at + options["back"]
         query = options["query"]
         if query == "point":
-            rows = [text(store.get(key, low))]
+            rows = [text(store.fetch(key, low))]
         elif query in {"fetch", "backward_fetch"}:
-            found = store.fetch(key, low, high, reverse=query == "backward_fetch")
+            found = getattr(store, query)(key, low, high)
             rows = [f"{start}={text(value)}" for start, value in found]
         else:
-            found = store.fetch_all() if query == "all" else store.fetch_all(low, high)
-            first, last = options.get("low", ""), options.get("high", "\x7f")
+            keys = {"key_from": options.get("low"), "key_to": options.get("high")}
+            match query:
+                case "all":
+                    found = store.all()
+                case "fetch_all":
+                    found = store.fetch_all(low, high)
+                case "fetch_keys":
+                    found = store.fetch_all(low, high, **keys)
             rows = sorted(
-                f"{text(window.key)}@{window.start_ms}={text(value)}"
-                for window, value in found
-                if query != "fetch_keys" or first <= window.key <= last
+                f"{text(window.key)}@{window.start_ms}={text(value)}" for window, value in found
             )
         self._forward(record.with_value(",".join(rows)))
 
@@ -236,12 +240,15 @@ class Step:
             return
         store, options = self._store(), self._options
         key, at = record.key, record.timestamp
-        store.put(Windowed(key, at, at + options["length"]), record.value, at)
-        query = options["query"]
-        reverse = query.startswith("backward")
-        if query.endswith("find"):
-            found = store.find(key, max(0, at - options["back"]), at, reverse=reverse)
+        session = Windowed(key, at, at + options["length"])
+        if record.value is None:
+            store.remove(session)
         else:
-            found = store.find(key, 0, MAX_TIMESTAMP, reverse=reverse)
+            store.put(session, record.value)
+        query = options["query"]
+        if query.endswith("find"):
+            found = getattr(store, f"{query}_sessions")(key, max(0, at - options["back"]), at)
+        else:
+            found = getattr(store, query)(key)
         rows = [f"{session.start_ms}/{session.end_ms}={text(value)}" for session, value in found]
         self._forward(record.with_value(",".join(rows)))

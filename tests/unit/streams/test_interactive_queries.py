@@ -190,13 +190,13 @@ def test_a_range_of_windows_needs_a_key_or_two_times() -> None:
 def test_views_show_stores_as_kafka_streams_does(driver: TopologyTestDriver) -> None:
     rows = driver.key_value_store("rows")
     assert rows.get("a") == "3"
-    assert rows.all() == [("a", "3"), ("b", "2"), ("c", "4")]
-    assert rows.reverse_range("a", "b") == [("b", "2"), ("a", "3")]
+    assert list(rows.all()) == [("a", "3"), ("b", "2"), ("c", "4")]
+    assert list(rows.reverse_range("a", "b")) == [("b", "2"), ("a", "3")]
     assert rows.approximate_num_entries() == 3
     windows = driver.window_store("windows")
     assert windows.fetch("a", 0, 100) == [(0, 1), (10, 1)]
     assert windows.backward_fetch("a", 0, 100) == [(10, 1), (0, 1)]
-    assert windows.fetch_at("a", 10) == 1
+    assert windows.fetch("a", 10) == 1
     assert [window.start_ms for window, _ in windows.all()] == [0, 10, 0, 40]
     sessions = driver.session_store("sessions")
     assert sessions.fetch("a") == [(Windowed("a", 5, 12), 2)]

@@ -31,7 +31,7 @@ def test_the_row_that_was_used_longest_ago_goes() -> None:
     store.put("b", "2")
     assert store.get("a") == "1"  # reading is using
     store.put("c", "3")
-    assert [key for key, _ in store.scan()] == ["a", "c"]
+    assert [key for key, _ in store.all()] == ["a", "c"]
 
 
 def test_the_changelog_of_a_plain_store_hears_of_it_before_the_new_row() -> None:
@@ -56,7 +56,7 @@ def test_the_changelog_of_a_table_does_not_and_restoring_drops_it_again() -> Non
     assert keys == [b"a", b"b", b"c"]
     again = LruTimestampedKeyValueStore(parts(StoreKind.TIMESTAMPED_KEY_VALUE))
     again.restore(keys, values, timestamps, 3)
-    assert [key for key, _ in again.scan()] == ["b", "c"]
+    assert [key for key, _ in again.all()] == ["b", "c"]
 
 
 def test_a_discarded_use_leaves_the_order_as_it_was_committed() -> None:
@@ -67,7 +67,7 @@ def test_a_discarded_use_leaves_the_order_as_it_was_committed() -> None:
     store.get("a")
     store.discard()
     store.put("c", "3")
-    assert [key for key, _ in store.scan()] == ["b", "c"]
+    assert [key for key, _ in store.all()] == ["b", "c"]
 
 
 def test_a_deleted_row_makes_room() -> None:
@@ -76,7 +76,7 @@ def test_a_deleted_row_makes_room() -> None:
     store.put("b", "2", 2)
     store.put("a", None, 3)
     store.put("c", "3", 4)
-    assert [key for key, _ in store.scan()] == ["b", "c"]
+    assert [key for key, _ in store.all()] == ["b", "c"]
 
 
 def test_a_table_may_be_kept_in_one() -> None:
@@ -87,7 +87,7 @@ def test_a_table_may_be_kept_in_one() -> None:
         given = driver.input_topic("in")
         for key in "abc":
             given.pipe(key, "x", at=1)
-        assert [key for key, _ in driver.stores()["few"].scan()] == ["b", "c"]
+        assert [key for key, _ in driver.stores()["few"].all()] == ["b", "c"]
 
 
 @pytest.mark.parametrize(

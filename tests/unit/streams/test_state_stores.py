@@ -10,8 +10,8 @@ from millstream.streams.serdes import Windowed, long, string
 from millstream.streams.state import (
     MemoryByteStore,
     TimestampedKeyValueStore,
+    TimestampedWindowStore,
     TransactionalRows,
-    WindowStore,
 )
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
@@ -47,7 +47,7 @@ def key_value(rows: TransactionalRows) -> TimestampedKeyValueStore:
 
 def window(
     rows: TransactionalRows, *, persistent: bool = True, retention: int = 10, ordered: bool = False
-) -> WindowStore:
+) -> TimestampedWindowStore:
     spec = StoreSpec(
         "windows",
         StoreKind.TIMESTAMPED_WINDOW,
@@ -56,14 +56,16 @@ def window(
         window_size_ms=10,
         time_ordered=ordered,
     )
-    return WindowStore(StoreParts(spec, rows, string(), long(), Changelog("app-windows-changelog")))
+    return TimestampedWindowStore(
+        StoreParts(spec, rows, string(), long(), Changelog("app-windows-changelog"))
+    )
 
 
 def test_reads_see_what_the_running_batch_wrote(open_rows) -> None:
     store = key_value(open_rows())
     store.put("a", 1, 10)
     assert store.get("a") == (1, 10)
-    assert list(store.scan()) == [("a", (1, 10))]
+    assert list(store.all()) == [("a", (1, 10))]
 
 
 def test_a_commit_survives_reopening_with_its_offset_marker_and_stream_time(open_rows) -> None:
@@ -96,9 +98,9 @@ def test_a_null_value_deletes_the_row(open_rows) -> None:
     store.commit(changelog_offset=1, marker=None)
     store.put("a", None, 12)
     assert store.get("a") is None
-    assert list(store.scan()) == []
+    assert list(store.all()) == []
     store.commit(changelog_offset=2, marker=None)
-    assert list(key_value(open_rows()).scan()) == []
+    assert list(key_value(open_rows()).all()) == []
 
 
 def test_scans_merge_the_overlay_into_the_stored_rows(open_rows) -> None:
@@ -109,9 +111,9 @@ def test_scans_merge_the_overlay_into_the_stored_rows(open_rows) -> None:
     store.put("a", 2, 2)
     store.put("d", None, 2)
     store.put("e", 2, 2)
-    assert [key for key, _ in store.scan()] == ["a", "b", "e", "f"]
-    assert [key for key, _ in store.scan(reverse=True)] == ["f", "e", "b", "a"]
-    assert [key for key, _ in store.scan("b", "e")] == ["b", "e"]
+    assert [key for key, _ in store.all()] == ["a", "b", "e", "f"]
+    assert [key for key, _ in store.reverse_all()] == ["f", "e", "b", "a"]
+    assert [key for key, _ in store.range("b", "e")] == ["b", "e"]
 
 
 def test_the_changelog_has_the_value_and_the_timestamp_as_the_records_own(open_rows) -> None:
@@ -130,7 +132,7 @@ def test_restoring_a_changelog_gives_the_same_rows(open_rows) -> None:
     store = key_value(open_rows())
     store.restore(*written.changelog.take(), next_offset=3)
     again = key_value(open_rows())
-    assert list(again.scan()) == [("b", (2, 11))]
+    assert list(again.all()) == [("b", (2, 11))]
     assert again.rows.metadata.changelog_offset == 3
 
 
@@ -140,17 +142,17 @@ def test_pages_of_a_long_scan_join_up_in_both_directions(open_rows) -> None:
     for key in keys:
         store.put(key, 1, 1)
     store.commit(changelog_offset=3000, marker=None)
-    assert [key for key, _ in store.scan()] == keys
-    assert [key for key, _ in store.scan(reverse=True)] == keys[::-1]
+    assert [key for key, _ in store.all()] == keys
+    assert [key for key, _ in store.reverse_all()] == keys[::-1]
 
 
 def test_window_rows_are_found_by_key_and_start_and_hidden_after_the_retention(open_rows) -> None:
     store = window(open_rows(), retention=10)
     store.put("a", 1, 0, 3)
     store.put("a", 2, 9, 9)
-    assert store.get("a", 0) == (1, 3)
+    assert store.fetch("a", 0) == (1, 3)
     store.put("b", 3, 10, 12)
-    assert store.get("a", 0) is None
+    assert store.fetch("a", 0) is None
     assert [key for key, _ in store.fetch_all()] == [Windowed("a", 9, 19), Windowed("b", 10, 20)]
 
 
@@ -196,4 +198,4 @@ def test_a_reopened_window_store_knows_its_newest_row(open_rows) -> None:
     store.commit(changelog_offset=1, marker=None)
     again = window(open_rows(), retention=10)
     again.put("a", 2, 40, 40)
-    assert again.get("a", 40) is None
+    assert again.fetch("a", 40) is None

@@ -88,7 +88,7 @@ def test_a_lost_store_is_rebuilt_from_its_changelog() -> None:
     again = StreamTask(count_topology(), 0, 0, in_memory_stores(), CONFIG)
     assert again.restore_positions() == {CHANGELOG: None}
     again.restore(CHANGELOG, RawBatch(log.keys, log.values, log.timestamps, range(len(log))))
-    assert dict(again.stores["counts"].scan()) == {"a": (2, 2), "b": (1, 9)}
+    assert dict(again.stores["counts"].all()) == {"a": (2, 2), "b": (1, 9)}
     assert again.restore_positions() == {CHANGELOG: 3}
 
 

@@ -48,29 +48,29 @@ def opened(rows, history=100):
 def test_a_version_is_valid_until_the_next_one_begins(store):
     store.put("k", "a", 10)
     store.put("k", "b", 20)
-    assert store.get_as_of("k", 9) is None
-    assert store.get_as_of("k", 10) == ("a", 10)
-    assert store.get_as_of("k", 19) == ("a", 10)
-    assert store.get_as_of("k", 20) == store.get("k") == ("b", 20)
+    assert store.get("k", 9) is None
+    assert store.get("k", 10) == ("a", 10, 20)
+    assert store.get("k", 19) == ("a", 10, 20)
+    assert store.get("k", 20) == store.get("k") == ("b", 20, None)
 
 
 def test_put_tells_when_the_version_ends(store):
     assert store.put("k", "b", 20) == VALID_TO_UNDEFINED
     assert store.put("k", "a", 10) == 20
-    assert store.get_as_of("k", 15) == ("a", 10)
+    assert store.get("k", 15) == ("a", 10, 20)
 
 
 def test_a_put_at_the_same_time_replaces_the_version(store):
     store.put("k", "a", 10)
     assert store.put("k", "b", 10) == VALID_TO_UNDEFINED
-    assert store.get("k") == ("b", 10)
+    assert store.get("k") == ("b", 10, None)
 
 
 def test_a_deletion_ends_the_version_before_it_and_is_one_itself(store):
     store.put("k", "a", 10)
-    assert store.delete("k", 20) == ("a", 10)
+    assert store.delete("k", 20) == ("a", 10, None)
     assert store.get("k") is None
-    assert store.get_as_of("k", 19) == ("a", 10)
+    assert store.get("k", 19) == ("a", 10, 20)
     assert store.put("k", "late", 15) == 20
 
 
@@ -93,8 +93,8 @@ def test_the_newest_version_never_expires_and_older_ones_do(store):
     store.put("quiet", "a", 5)
     store.put("quiet", "b", 10)
     store.put("loud", "x", 500)
-    assert store.get("quiet") == store.get_as_of("quiet", 300) == ("b", 10)
-    assert store.get_as_of("quiet", 7) is None
+    assert store.get("quiet") == store.get("quiet", 300) == ("b", 10, None)
+    assert store.get("quiet", 7) is None
 
 
 def test_restoring_the_changelog_gives_the_same_history(store):
@@ -102,10 +102,10 @@ def test_restoring_the_changelog_gives_the_same_history(store):
         store.put("k", value, at)
     restored = opened(MemoryByteStore())
     restored.restore(*store.changelog.take(), 3)
-    assert [restored.get_as_of("k", at) for at in (5, 15, 25, 35)] == [
+    assert [restored.get("k", at) for at in (5, 15, 25, 35)] == [
         None,
-        ("a", 10),
-        ("b", 20),
+        ("a", 10, 20),
+        ("b", 20, 30),
         None,
     ]
 

@@ -27,6 +27,7 @@ from millstream.streams.kernel import (
 )
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.queries.views import read_only
 from millstream.streams.serdes.change import changes
 from millstream.streams.serdes.foreign_key import responses, subscriptions
 from millstream.streams.serdes.serde import Serde
@@ -35,9 +36,9 @@ from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValu
 from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
+from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
-from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode, ValueForm
 from millstream.streams.topology.stores import StoreKind, StoreSpec
@@ -45,7 +46,7 @@ from millstream.streams.topology.stores import StoreKind, StoreSpec
 Store = (
     KeyValueStore
     | TimestampedKeyValueStore
-    | WindowStore
+    | TimestampedWindowStore
     | PlainWindowStore
     | SessionStore
     | SuppressionBuffer
@@ -94,9 +95,10 @@ def make_operator(
     """The running operator of a node. `stores` are those of the task, `global_stores` all others."""
     spec = node.operator
     context.node = node.name
-    stores = {**global_stores, **stores}
     kind = type(spec)
-    allowed = {n: s for n, s in stores.items() if n in node.stores or n in global_stores}
+    allowed: dict[str, object] = {name: read_only(store) for name, store in global_stores.items()}
+    allowed |= {name: stores[name] for name in node.stores if name in stores}
+    stores = {**global_stores, **stores}
 
     def open_transformer(supplier: ops.UserFunction) -> transform_values.Transform:
         return transform_values.open_transformer(context, supplier, allowed)[0]

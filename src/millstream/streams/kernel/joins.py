@@ -13,12 +13,19 @@ from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.join_buffer import JoinBuffer, Waiting
 from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.session import SessionStore
+from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
-from millstream.streams.state.window import WindowStore
 from millstream.streams.topology import operators as ops
 
-TABLE_STORES = (TimestampedKeyValueStore, WindowStore, SessionStore, VersionedKeyValueStore)
-TableStore = TimestampedKeyValueStore | WindowStore | SessionStore | VersionedKeyValueStore
+TABLE_STORES = (
+    TimestampedKeyValueStore,
+    TimestampedWindowStore,
+    SessionStore,
+    VersionedKeyValueStore,
+)
+TableStore = (
+    TimestampedKeyValueStore | TimestampedWindowStore | SessionStore | VersionedKeyValueStore
+)
 Stores = Mapping[str, TableStore]
 Row = tuple[object, int]
 Lookup = Callable[[object], Row | None]
@@ -117,21 +124,26 @@ def _joined(left: Lookup, right: Lookup, view: ops.JoinView) -> Lookup:
 
 
 def _store_lookup(store: TableStore, as_of: AsOf | None) -> Lookup:
-    if isinstance(store, VersionedKeyValueStore) and as_of is not None:
-        return lambda key: store.get_as_of(key, as_of.ms)
+    if isinstance(store, VersionedKeyValueStore):
+
+        def version(key: object) -> Row | None:
+            found = store.get(key, None if as_of is None else as_of.ms)
+            return None if found is None else found[:2]
+
+        return version
     if isinstance(store, SessionStore):
 
         def session(key: object) -> Row | None:
             assert isinstance(key, Windowed), "a session table is read by windowed keys"
-            value = store.get(key)
+            value = store.fetch_session(key.key, key.start_ms, key.end_ms)
             return None if value is None else (value, key.end_ms)
 
         return session
-    if isinstance(store, WindowStore):
+    if isinstance(store, TimestampedWindowStore):
 
         def windowed(key: object) -> Row | None:
             assert isinstance(key, Windowed), "a windowed table is read by windowed keys"
-            return store.get(key.key, key.start_ms)
+            return store.row_at(key.key, key.start_ms)
 
         return windowed
     return store.get

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel.batch import Batch
@@ -17,7 +18,6 @@ from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.punctuation import Punctuation
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType, Record
-from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.windows import to_ms
 
@@ -26,7 +26,7 @@ class ProcessorContext:
     """The context of one processor in one task."""
 
     def __init__(
-        self, task: TaskContext, node: str, stores: Mapping[str, StateStore], fixed_key: bool
+        self, task: TaskContext, node: str, stores: Mapping[str, object], fixed_key: bool
     ) -> None:
         self.application_id = task.config.application_id
         self.task_id = task.task_id
@@ -54,7 +54,7 @@ class ProcessorContext:
             child,
         )
 
-    def store(self, name: str) -> StateStore:
+    def store(self, name: str) -> Any:  # Any: stores of every kind
         """A store the processor is connected with, or a global store."""
         if name not in self._stores:
             raise InvalidStoreError(
@@ -120,7 +120,7 @@ class Process(Operator):
         context: TaskContext,
         spec: ops.Process,
         node: str,
-        stores: Mapping[str, StateStore],
+        stores: Mapping[str, object],
     ) -> None:
         super().__init__(context)
         self.processor_context = ProcessorContext(context, node, stores, spec.fixed_key)

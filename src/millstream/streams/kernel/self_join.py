@@ -55,7 +55,7 @@ class SelfJoin(Operator):
             self._append(batch, row, out, (value, value, at))
 
     def _kept(self, key: object, first: int, last: int) -> list[tuple[int, object]]:
-        return self._store.fetch(key, max(0, first), max(0, last))
+        return self._store.rows_of_key(key, max(0, first), max(0, last))
 
     def _append(
         self, batch: Batch, row: int, out: Batch, joined: tuple[object, object, int]

@@ -46,7 +46,7 @@ class SessionAggregate(Operator):
         close_time = stream_time - spec.windows.grace_ms - gap
         aggregate = spec.initializer()
         start = end = at
-        touched = store.find(key, at - gap, at + gap)
+        touched = store.find_sessions(key, at - gap, at + gap)
         for session, value in touched:
             aggregate = spec.merger(key, aggregate, value)
             start, end = min(start, session.start_ms), max(end, session.end_ms)

@@ -13,7 +13,7 @@ from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import Windowed
-from millstream.streams.state.window import Row, WindowStore
+from millstream.streams.state.timestamped_window import Row, TimestampedWindowStore
 from millstream.streams.topology import operators as ops
 
 
@@ -36,7 +36,7 @@ class SlidingAggregate(Operator):
     multiplies = True
 
     def __init__(
-        self, context: TaskContext, spec: ops.SlidingAggregate, store: WindowStore
+        self, context: TaskContext, spec: ops.SlidingAggregate, store: TimestampedWindowStore
     ) -> None:
         super().__init__(context)
         self._store = store
@@ -83,7 +83,7 @@ class SlidingAggregate(Operator):
         """Update windows that contain the record, newest first. False: nothing else is to be done."""
         key, difference = self._batch.keys[self._row], self._difference
         first = max(0, at - 2 * difference)
-        for start, row in self._store.fetch(key, first, at + 1, reverse=True):
+        for start, row in self._store.backward_fetch(key, first, at + 1):
             found.starts.add(start)
             end = start + difference
             if start == at + 1:

@@ -75,7 +75,7 @@ class StreamJoin(Operator):
         if at == stream_time and self._unmatched is not None:
             self._give_out(batch, row, out)
         first, last = max(0, at - spec.before_ms), max(0, at + spec.after_ms)
-        found = self._other.fetch(key, first, last)
+        found = self._other.rows_of_key(key, first, last)
         self.context.record_timestamp, self.context.record_headers = at, batch.headers[row]
         for other_at, other in found:
             if self._unmatched is not None:

@@ -47,10 +47,10 @@ from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.store import StoreParts
 from millstream.streams.state.suppression_buffer import CHANGELOG_HEADERS, SuppressionBuffer
+from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
-from millstream.streams.state.window import WindowStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreKind, StoreSpec
 from millstream.streams.topology.topology import SubTopology, Topology
@@ -322,7 +322,7 @@ class StreamTask:
         if spec.kind is StoreKind.UNMATCHED:
             return UnmatchedStore(parts)
         if spec.is_window:
-            return WindowStore(parts)
+            return TimestampedWindowStore(parts)
         if spec.kind is StoreKind.JOIN_BUFFER:
             return JoinBuffer(parts)
         if spec.kind is StoreKind.VERSIONED:

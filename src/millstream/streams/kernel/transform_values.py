@@ -13,7 +13,6 @@ from millstream.streams.kernel.processors import ProcessorContext
 from millstream.streams.kernel.punctuation import Punctuation
 from millstream.streams.kernel.tables import RowStore, stored
 from millstream.streams.processor import PunctuationType
-from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
 
 Transform = Callable[[object, object], object]
@@ -34,7 +33,7 @@ class TransformerContext(ProcessorContext):
 
 
 def open_transformer(
-    context: TaskContext, supplier: ops.UserFunction, stores: Mapping[str, StateStore]
+    context: TaskContext, supplier: ops.UserFunction, stores: Mapping[str, object]
 ) -> tuple[Transform, TransformerContext]:
     """A new transformer, ready to be called; it is closed with the task."""
     transformer = supplier()
@@ -58,7 +57,7 @@ class TableTransformValues(Operator):
         context: TaskContext,
         spec: ops.TableTransformValues,
         store: RowStore | None,
-        stores: Mapping[str, StateStore],
+        stores: Mapping[str, object],
     ) -> None:
         super().__init__(context)
         self._transform, self._own = open_transformer(context, spec.supplier, stores)

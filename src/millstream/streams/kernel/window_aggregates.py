@@ -11,7 +11,7 @@ from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
-from millstream.streams.state.window import WindowStore
+from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.topology import operators as ops
 
 
@@ -20,7 +20,9 @@ class WindowAggregate(Operator):
 
     multiplies = True
 
-    def __init__(self, context: TaskContext, spec: ops.WindowAggregate, store: WindowStore) -> None:
+    def __init__(
+        self, context: TaskContext, spec: ops.WindowAggregate, store: TimestampedWindowStore
+    ) -> None:
         super().__init__(context)
         self._store = store
         self._windows = spec.windows
@@ -41,7 +43,7 @@ class WindowAggregate(Operator):
 
     def _process_updates(self, batch: Batch) -> Batch:
         store, size = self._store, self._windows.size_ms
-        get, put, starts = store.get, store.put, self._windows.starts
+        get, put, starts = store.row_at, store.put, self._windows.starts
         initializer, aggregator = self._initializer, self._aggregator
         grace, stream_time = self._windows.grace_ms, store.times.get(self._time, -1)
         expired_puts, dropped = store.expired_puts, 0

@@ -19,33 +19,35 @@ from millstream.streams.queries.result import (
     QueryResult,
     StateQueryRequest,
     StateQueryResult,
-    VersionedRecord,
 )
 from millstream.streams.queries.views import (
-    ReadOnlyKeyValueStore,
-    ReadOnlySessionStore,
-    ReadOnlyWindowStore,
+    KeyValueView,
+    SessionView,
+    VersionedView,
+    WindowView,
 )
+from millstream.streams.state.read_only import VersionedRecord
 
 __all__ = [
     "FailureReason",
     "KeyQuery",
+    "KeyValueView",
     "MultiVersionedKeyQuery",
     "Position",
     "Query",
     "QueryFailed",
     "QueryResult",
     "RangeQuery",
-    "ReadOnlyKeyValueStore",
-    "ReadOnlySessionStore",
-    "ReadOnlyWindowStore",
+    "SessionView",
     "StateQueryRequest",
     "StateQueryResult",
     "TimestampedKeyQuery",
     "TimestampedRangeQuery",
     "VersionedKeyQuery",
     "VersionedRecord",
+    "VersionedView",
     "WindowKeyQuery",
     "WindowRangeQuery",
+    "WindowView",
     "answer",
 ]

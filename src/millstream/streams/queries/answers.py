@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from millstream.streams.queries.query import (
     KeyQuery,
@@ -15,14 +15,13 @@ from millstream.streams.queries.query import (
     WindowKeyQuery,
     WindowRangeQuery,
 )
-from millstream.streams.queries.result import FailureReason, QueryResult, VersionedRecord
-from millstream.streams.serdes.windowed import MAX_TIMESTAMP
+from millstream.streams.queries.result import FailureReason, QueryResult
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
-from millstream.streams.state.plain_window import PlainWindowStore
+from millstream.streams.state.read_only import VersionedRecord
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.store import StateStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
-from millstream.streams.state.window import WindowStore
+from millstream.streams.state.window_rows import WindowRows
 
 Ask = Callable[[], object]
 
@@ -51,25 +50,25 @@ def _of_key_values(store: StateStore, query: Query) -> Ask | None:
         case TimestampedKeyValueStore(), TimestampedKeyQuery(key):
             return lambda: store.get(key)
         case KeyValueStore(), RangeQuery(lower, upper, descending):
-            return lambda: list(store.scan(lower, upper, reverse=descending))
+            return lambda: list(store.rows_between(lower, upper, reverse=descending))
         case TimestampedKeyValueStore(), RangeQuery(lower, upper, descending):
             return lambda: [
-                (key, row[0]) for key, row in store.scan(lower, upper, reverse=descending)
+                (key, row[0]) for key, row in store.rows_between(lower, upper, reverse=descending)
             ]
         case TimestampedKeyValueStore(), TimestampedRangeQuery(lower, upper, descending):
-            return lambda: list(store.scan(lower, upper, reverse=descending))
+            return lambda: list(store.rows_between(lower, upper, reverse=descending))
         case _:
             return None
 
 
 def _of_windows(store: StateStore, query: Query) -> Ask | None:
     match store, query:
-        case ((WindowStore() | PlainWindowStore()), WindowKeyQuery(key, first, last)):
-            return lambda: list(store.fetch(key, first, last))
-        case ((WindowStore() | PlainWindowStore()), WindowRangeQuery(None, int(first), int(last))):
+        case (WindowRows(), WindowKeyQuery(key, first, last)):
+            return lambda: list(store.rows_of_key(key, first, last))
+        case (WindowRows(), WindowRangeQuery(None, int(first), int(last))):
             return lambda: list(store.fetch_all(first, last))
         case SessionStore(), WindowRangeQuery(key, None, None):
-            return lambda: list(store.find(key, 0, MAX_TIMESTAMP))
+            return lambda: store.fetch(key)
         case _:
             return None
 
@@ -77,29 +76,13 @@ def _of_windows(store: StateStore, query: Query) -> Ask | None:
 def _of_versions(store: StateStore, query: Query) -> Ask | None:
     match store, query:
         case VersionedKeyValueStore(), VersionedKeyQuery(key, None):
-            return lambda: _newest(store, key)
+            return lambda: store.get(key)
         case VersionedKeyValueStore(), VersionedKeyQuery(key, int(as_of)):
-            return lambda: _as_of(store, key, as_of)
+            return lambda: store.get(key, as_of)
         case VersionedKeyValueStore(), MultiVersionedKeyQuery(key, first, last, ascending):
             return lambda: _versions(store, key, (first, last), ascending=ascending)
         case _:
             return None
-
-
-def _newest(store: VersionedKeyValueStore, key: object) -> VersionedRecord | None:
-    row = store.get(key)
-    return None if row is None else VersionedRecord(*row)
-
-
-def _as_of(store: VersionedKeyValueStore, key: object, as_of: int) -> VersionedRecord | None:
-    row = store.get_as_of(key, as_of)
-    if row is None:
-        return None
-    return next(each for each in _history(store, key) if each.timestamp == row[1])
-
-
-def _history(store: VersionedKeyValueStore, key: object) -> Iterator[VersionedRecord]:
-    return (VersionedRecord(*version) for version in store.history(key))
 
 
 def _versions(
@@ -112,7 +95,7 @@ def _versions(
     first, last = times
     found = [
         each
-        for each in _history(store, key)
+        for each in store.history(key)
         if (last is None or each.timestamp <= last)
         and (first is None or each.valid_to is None or each.valid_to > first)
     ]

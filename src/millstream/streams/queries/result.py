@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.queries.query import Query
@@ -35,14 +35,6 @@ class QueryFailed(StreamsError):
     def __init__(self, reason: FailureReason, message: str) -> None:
         super().__init__(f"{reason}: {message}")
         self.reason = reason
-
-
-class VersionedRecord(NamedTuple):
-    """A version of a key: valid from `timestamp` until `valid_to`, None where it is the newest."""
-
-    value: object
-    timestamp: int
-    valid_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,117 +1,151 @@
-"""Read-only views of stores, with the methods of Kafka Streams' ReadOnly…Store interfaces (KIP-67).
+"""Views of stores that cannot write: what an application is shown of its stores, and a processor of global ones (KIP-67).
 
-A view sees what its store holds at the moment of a call, uncommitted writes of the running batch included. Methods
-that give several rows give lists. The rows of a table's store are shown without their timestamps.
+A view sees what its store holds at the moment of a call, uncommitted writes of the running batch included. The rows
+of a table's store are shown without their timestamps, unless `whole_rows`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import NoReturn, TypeVar
 
-from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
-from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
-from millstream.streams.state.plain_window import PlainWindowStore
+from millstream.streams.errors import InvalidStoreError
+from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.state.key_value import OrderedRows
+from millstream.streams.state.read_only import (
+    ReadOnlyKeyValueStore,
+    ReadOnlySessionStore,
+    ReadOnlyVersionedStore,
+    ReadOnlyWindowStore,
+    Stored,
+    VersionedRecord,
+)
 from millstream.streams.state.session import SessionStore
-from millstream.streams.state.window import WindowStore
+from millstream.streams.state.store import StateStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
+from millstream.streams.state.window_rows import WindowRows
 
 K = TypeVar("K")
 V = TypeVar("V")
+Show = Callable[[Stored], Stored]
 
 
-class ReadOnlyKeyValueStore(Generic[K, V]):
-    def __init__(self, store: KeyValueStore | TimestampedKeyValueStore) -> None:
+class _View:
+    """Every way to write is refused with a sentence."""
+
+    def __init__(self, store: StateStore, *, whole_rows: bool = False) -> None:
+        self.name = store.name
+        pairs = store.spec.is_timestamped and not whole_rows
+        self._show: Show = itemgetter(0) if pairs else lambda row: row
+
+    def _shown(self, row: Stored) -> Stored:
+        return None if row is None else self._show(row)
+
+    def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
+        raise InvalidStoreError(
+            f"store {self.name} can only be read here: a global store is written by its own processor alone"
+        )
+
+    put = put_if_absent = put_all = delete = remove = _refuse
+
+
+class KeyValueView(_View, ReadOnlyKeyValueStore[K, V]):
+    def __init__(self, store: OrderedRows, *, whole_rows: bool = False) -> None:
+        super().__init__(store, whole_rows=whole_rows)
         self._store = store
 
     def get(self, key: K) -> V | None:
-        if isinstance(self._store, KeyValueStore):
-            return cast("V | None", self._store.get(key))
-        row = self._store.get(key)
-        return None if row is None else cast("V", row[0])
+        row: V | None = self._shown(self._store.get(key))
+        return row
 
-    def range(self, lower: K | None, upper: K | None) -> list[tuple[K, V]]:
-        """Keys from `lower` to `upper`, both inclusive and both optional, in the order of their bytes."""
-        return self._rows(lower, upper, reverse=False)
+    def rows_between(
+        self, lower: K | None, upper: K | None, *, reverse: bool
+    ) -> Iterator[tuple[K, V]]:
+        rows = self._store.rows_between(lower, upper, reverse=reverse)
+        return ((key, self._show(row)) for key, row in rows)
 
-    def reverse_range(self, lower: K | None, upper: K | None) -> list[tuple[K, V]]:
-        return self._rows(lower, upper, reverse=True)
-
-    def all(self) -> list[tuple[K, V]]:
-        return self._rows(None, None, reverse=False)
-
-    def reverse_all(self) -> list[tuple[K, V]]:
-        return self._rows(None, None, reverse=True)
+    def prefix_scan(
+        self,
+        prefix: object,
+        serde: Serde[Stored] | None = None,
+    ) -> Iterator[tuple[K, V]]:
+        return ((key, self._show(row)) for key, row in self._store.prefix_scan(prefix, serde))
 
     def approximate_num_entries(self) -> int:
-        """Exact here."""
-        return sum(1 for _ in self._store.scan())
-
-    def _rows(self, lower: K | None, upper: K | None, *, reverse: bool) -> list[tuple[K, V]]:
-        rows: Any = self._store.scan(lower, upper, reverse=reverse)  # Any: as above
-        if isinstance(self._store, KeyValueStore):
-            return list(rows)
-        return [(key, row[0]) for key, row in rows]
+        return self._store.approximate_num_entries()
 
 
-class ReadOnlyWindowStore(Generic[K, V]):
-    def __init__(self, store: WindowStore | PlainWindowStore) -> None:
+class WindowView(_View, ReadOnlyWindowStore[K, V]):
+    def __init__(self, store: WindowRows, *, whole_rows: bool = False) -> None:
+        super().__init__(store, whole_rows=whole_rows)
         self._store = store
 
-    def fetch(self, key: K, time_from: int, time_to: int) -> list[tuple[int, V]]:
-        """(start, value) of the windows that start in this range, by time."""
-        return [
-            (start, self._value(row)) for start, row in self._store.fetch(key, time_from, time_to)
-        ]
+    def row_at(self, key: K, start: int) -> V | None:
+        row: V | None = self._shown(self._store.row_at(key, start))
+        return row
 
-    def backward_fetch(self, key: K, time_from: int, time_to: int) -> list[tuple[int, V]]:
-        rows = self._store.fetch(key, time_from, time_to, reverse=True)
-        return [(start, self._value(row)) for start, row in rows]
+    def rows_of_key(
+        self, key: K, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> list[tuple[int, V]]:
+        rows = self._store.rows_of_key(key, time_from, time_to, reverse=reverse)
+        return [(start, self._show(row)) for start, row in rows]
 
-    def fetch_at(self, key: K, time: int) -> V | None:
-        """The value of the window that starts at this time."""
-        row = self._store.get(key, time)
-        return None if row is None else self._value(row)
-
-    def fetch_all(self, time_from: int, time_to: int) -> list[tuple[Windowed[K], V]]:
-        rows: Any = self._store.fetch_all(time_from, time_to)  # Any: the store does not know types
-        return [(window, self._value(row)) for window, row in rows]
-
-    def backward_fetch_all(self, time_from: int, time_to: int) -> list[tuple[Windowed[K], V]]:
-        return self.fetch_all(time_from, time_to)[::-1]
-
-    def all(self) -> list[tuple[Windowed[K], V]]:
-        return self.fetch_all(0, MAX_TIMESTAMP)
-
-    def backward_all(self) -> list[tuple[Windowed[K], V]]:
-        return self.all()[::-1]
-
-    def _value(self, row: Any) -> V:  # Any: as the store gives it
-        value: V = row[0] if isinstance(self._store, WindowStore) else row
-        return value
+    def rows_of_keys(
+        self, key_from: K | None, key_to: K | None, time_from: int, time_to: int, *, reverse: bool
+    ) -> Iterator[tuple[Windowed[K], V]]:
+        rows = self._store.rows_of_keys(key_from, key_to, time_from, time_to, reverse=reverse)
+        return ((window, self._show(row)) for window, row in rows)
 
 
-class ReadOnlySessionStore(Generic[K, V]):
+class SessionView(_View, ReadOnlySessionStore[K, V]):
     def __init__(self, store: SessionStore) -> None:
+        super().__init__(store)
         self._store = store
-
-    def fetch(self, key: K) -> list[tuple[Windowed[K], V]]:
-        """All sessions of a key, by time."""
-        return self.find_sessions(key, 0, MAX_TIMESTAMP)
-
-    def backward_fetch(self, key: K) -> list[tuple[Windowed[K], V]]:
-        return self.backward_find_sessions(key, 0, MAX_TIMESTAMP)
-
-    def find_sessions(
-        self, key: K, earliest_end: int, latest_start: int
-    ) -> list[tuple[Windowed[K], V]]:
-        """Sessions that end at or after the one time and start at or before the other."""
-        found: Any = self._store.find(key, earliest_end, latest_start)  # Any: as above
-        return list(found)
-
-    def backward_find_sessions(
-        self, key: K, earliest_end: int, latest_start: int
-    ) -> list[tuple[Windowed[K], V]]:
-        return self.find_sessions(key, earliest_end, latest_start)[::-1]
 
     def fetch_session(self, key: K, start: int, end: int) -> V | None:
-        """The value of exactly this session."""
-        return cast("V | None", self._store.get(Windowed(key, start, end)))
+        value: V | None = self._store.fetch_session(key, start, end)
+        return value
+
+    def sessions_of_key(
+        self, key: K, earliest_end: int, latest_start: int, *, reverse: bool
+    ) -> list[tuple[Windowed[K], V]]:
+        return self._store.sessions_of_key(key, earliest_end, latest_start, reverse=reverse)
+
+    def sessions_of_keys(
+        self,
+        keys: tuple[K | None, K | None],
+        earliest_end: int,
+        latest_start: int,
+        latest_end: int,
+        *,
+        reverse: bool,
+    ) -> Iterator[tuple[Windowed[K], V]]:
+        return self._store.sessions_of_keys(
+            keys, earliest_end, latest_start, latest_end, reverse=reverse
+        )
+
+
+class VersionedView(_View, ReadOnlyVersionedStore[K]):
+    def __init__(self, store: VersionedKeyValueStore) -> None:
+        super().__init__(store)
+        self._store = store
+
+    def get(self, key: K, as_of_ms: int | None = None) -> VersionedRecord | None:
+        return self._store.get(key, as_of_ms)
+
+
+def read_only(store: StateStore) -> object:
+    """The store as processors see it that may not write it, rows whole."""
+    match store:
+        case OrderedRows():
+            return KeyValueView[Stored, Stored](store, whole_rows=True)
+        case WindowRows():
+            return WindowView[Stored, Stored](store, whole_rows=True)
+        case SessionStore():
+            return SessionView[Stored, Stored](store)
+        case VersionedKeyValueStore():
+            return VersionedView[Stored](store)
+        case _:
+            raise InvalidStoreError(f"store {store.name} is of a kind that processors cannot read")

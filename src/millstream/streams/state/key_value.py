@@ -6,11 +6,14 @@ timestamp as the record's own: Kafka Streams' formats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
 from struct import Struct
 
 from millstream.streams.errors import StreamsError
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
 from millstream.streams.state.store import DECODED_ROWS_MAX, Change, StateStore, StoreParts
 
 _TIMESTAMP = Struct(">q")
@@ -24,16 +27,45 @@ def end_of_prefix(prefix: bytes) -> bytes | None:
     return kept[:-1] + bytes((kept[-1] + 1,)) if kept else None
 
 
-class TimestampedKeyValueStore(StateStore):
+class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
+    """What key-value stores have in common: rows in the order of their keys' bytes."""
+
+    @abstractmethod
+    def decode_row(self, stored: bytes) -> Stored:
+        """A row as the application sees it."""
+
+    def rows_between(
+        self, lower: object, upper: object, *, reverse: bool
+    ) -> Iterator[tuple[Stored, Stored]]:
+        first = b"" if lower is None else self._encode_key(lower)
+        end = None if upper is None else self._encode_key(upper) + b"\x00"
+        return self._decoded_rows(self.rows.scan(first, end, reverse=reverse))
+
+    def prefix_scan(
+        self,
+        prefix: object,
+        serde: Serde[Stored] | None = None,
+    ) -> Iterator[tuple[Stored, Stored]]:
+        data = self._encode_key(prefix) if serde is None else serde.encode(prefix)
+        return self._decoded_rows(self.rows.scan(data, end_of_prefix(data)))
+
+    def approximate_num_entries(self) -> int:
+        return sum(1 for _ in self.rows.scan(b"", None))
+
+    def _decoded_rows(self, rows: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[Stored, Stored]]:
+        decode_key, decode_row = self._key.decode, self.decode_row
+        return ((decode_key(data), decode_row(stored)) for data, stored in rows)
+
+
+class TimestampedKeyValueStore(OrderedRows):
     """Rows are (value, timestamp). Values of immutable serdes stay decoded between reads."""
 
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
         self._keeps = parts.value.immutable
-        self._decoded: dict[bytes, tuple[object, int]] = {}
+        self._decoded: dict[bytes, tuple[Stored, int]] = {}
 
-    def get(self, key: object) -> tuple[object, int] | None:
-        """The row of a key, or None."""
+    def get(self, key: object) -> tuple[Stored, int] | None:
         data = self._encode_key(key)
         row = self._decoded.get(data)
         if row is not None:
@@ -41,7 +73,7 @@ class TimestampedKeyValueStore(StateStore):
         stored = self.rows.get(data)
         if stored is None:
             return None
-        row = (self._decode_value(stored[8:]), _unpack_timestamp(stored)[0])
+        row = self.decode_row(stored)
         if self._keeps:
             self._decoded[data] = row
         return row
@@ -67,6 +99,29 @@ class TimestampedKeyValueStore(StateStore):
             headers = self.record_headers() if self.spec.log_headers else ()
             self.changelog.append(data, written, timestamp, headers)
 
+    def put_if_absent(
+        self, key: object, value: object, timestamp: int
+    ) -> tuple[Stored, int] | None:
+        """Set the row of a key that has none; gives the row it had."""
+        known = self.get(key)
+        if known is None:
+            self.put(key, value, timestamp)
+        return known
+
+    def put_all(self, rows: Iterable[tuple[object, tuple[object, int]]]) -> None:
+        """Set the rows of several keys, given as `all` gives them."""
+        for key, (value, timestamp) in rows:
+            self.put(key, value, timestamp)
+
+    def delete(self, key: object) -> tuple[Stored, int] | None:
+        """Delete the row of a key; gives the row it had."""
+        known = self.get(key)
+        self.put(key, None, self.now())
+        return known
+
+    def decode_row(self, stored: bytes) -> tuple[Stored, int]:
+        return self._decode_value(stored[8:]), _unpack_timestamp(stored)[0]
+
     def logged_value(self, stored: bytes) -> bytes:
         return stored[8:]
 
@@ -77,22 +132,9 @@ class TimestampedKeyValueStore(StateStore):
         )
         return Change(self._key.decode(entry.row_key), new, old, entry.timestamp, entry.origin)
 
-    def scan(
-        self, low: object = None, high: object = None, *, reverse: bool = False
-    ) -> Iterator[tuple[object, tuple[object, int]]]:
-        """Rows with keys in [low, high], both inclusive and both optional, in the order of their bytes."""
-        first = b"" if low is None else self._encode_key(low)
-        end = None if high is None else self._encode_key(high) + b"\x00"
-        for data, stored in self.rows.scan(first, end, reverse=reverse):
-            row = (self._decode_value(stored[8:]), _unpack_timestamp(stored)[0])
-            yield self._key.decode(data), row
-
-    def scan_bytes(self, low: bytes, high: bytes | None) -> list[tuple[object, int]]:
-        """The rows whose keys lie in [low, high) as bytes, without their keys; read at once, so that writing may follow."""
-        return [
-            (self._decode_value(stored[8:]), _unpack_timestamp(stored)[0])
-            for _, stored in self.rows.scan(low, high)
-        ]
+    def scan_bytes(self, low: bytes, high: bytes | None) -> list[tuple[Stored, int]]:
+        """For foreign-key joins: rows whose keys lie in [low, high) as bytes, without their keys; read at once, so that writing may follow."""
+        return [self.decode_row(stored) for _, stored in self.rows.scan(low, high)]
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         super().commit(changelog_offset=changelog_offset, marker=marker)
@@ -103,16 +145,19 @@ class TimestampedKeyValueStore(StateStore):
         super().discard()
         self._decoded.clear()
 
+    def close(self) -> None:
+        super().close()
+        self._decoded.clear()
+
     def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         self._decoded.pop(key, None)
         self.rows.put(key, None if value is None else _pack_timestamp(timestamp) + value)
 
 
-class KeyValueStore(StateStore):
+class KeyValueStore(OrderedRows):
     """Rows are values."""
 
-    def get(self, key: object) -> object:
-        """The value of a key, or None."""
+    def get(self, key: object) -> Stored:
         stored = self.rows.get(self._encode_key(key))
         return None if stored is None else self._decode_value(stored)
 
@@ -131,32 +176,26 @@ class KeyValueStore(StateStore):
             self.changelog.append(data, written, self.now())
         self.rows.put(data, written)
 
-    def put_if_absent(self, key: object, value: object) -> object:
+    def put_if_absent(self, key: object, value: object) -> Stored:
         """Set the value of a key that has none; gives the value it had."""
         known = self.get(key)
         if known is None:
             self.put(key, value)
         return known
 
-    def delete(self, key: object) -> object:
+    def put_all(self, rows: Iterable[tuple[object, object]]) -> None:
+        """Set the values of several keys."""
+        for key, value in rows:
+            self.put(key, value)
+
+    def delete(self, key: object) -> Stored:
         """Delete the row of a key; gives the value it had."""
         known = self.get(key)
         self.put(key, None)
         return known
 
-    def scan_prefix(self, prefix: bytes) -> Iterator[tuple[object, object]]:
-        """Rows whose key begins with these bytes, in the order of their bytes."""
-        for data, stored in self.rows.scan(prefix, end_of_prefix(prefix)):
-            yield self._key.decode(data), self._decode_value(stored)
-
-    def scan(
-        self, low: object = None, high: object = None, *, reverse: bool = False
-    ) -> Iterator[tuple[object, object]]:
-        """Rows with keys in [low, high], both inclusive and both optional, in the order of their bytes."""
-        first = b"" if low is None else self._encode_key(low)
-        end = None if high is None else self._encode_key(high) + b"\x00"
-        for data, stored in self.rows.scan(first, end, reverse=reverse):
-            yield self._key.decode(data), self._decode_value(stored)
+    def decode_row(self, stored: bytes) -> Stored:
+        return self._decode_value(stored)
 
     def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
         self.rows.put(key, value)

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 
 from rocksdict import Options, Rdict, WriteBatch
 
+from millstream.streams.errors import InvalidStoreError
+
 _PAGE_ROWS = 1024
 
 
@@ -26,7 +28,9 @@ class RocksDatabase:
 
     @property
     def rows(self) -> Rdict:
-        assert self._open is not None, "a closed database is not used"
+        """Raises InvalidStoreError when the database is closed, for instance below an iterator."""
+        if self._open is None:
+            raise InvalidStoreError("the stores of this task are closed")
         return self._open
 
     @contextmanager

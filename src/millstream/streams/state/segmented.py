@@ -61,11 +61,13 @@ class SegmentedStore(StateStore):
     def segment(self, time: int) -> bytes:
         return pack_time(time // self._segment_ms)
 
-    def rows_between(self, low: int, high: int) -> Iterator[tuple[bytes, bytes]]:
+    def rows_between(
+        self, low: int, high: int, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
         """Stored rows with low <= time <= high."""
         end_segment = high // self._segment_ms + 1
         end = None if end_segment > MAX_TIMESTAMP else pack_time(end_segment)
-        for row_key, stored in self.rows.scan(self.segment(low), end):
+        for row_key, stored in self.rows.scan(self.segment(low), end, reverse=reverse):
             if low <= self.row_time(row_key) <= high:
                 yield row_key, stored
 

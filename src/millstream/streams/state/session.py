@@ -10,25 +10,29 @@ from collections.abc import Iterator
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
 from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.read_only import ReadOnlySessionStore, Stored
 from millstream.streams.state.segmented import SegmentedStore, pack_time, unpack_time
 from millstream.streams.state.store import Change
 
-Session = tuple[Windowed[object], object]
+Session = tuple[Windowed[Stored], Stored]
 
 
-class SessionStore(SegmentedStore):
+class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     """One value per key and session."""
 
-    def get(self, session: Windowed[object]) -> object:
-        """The value of exactly this session, or None."""
-        if session.end_ms < self.oldest_visible():
+    def fetch_session(self, key: object, start: int, end: int) -> Stored:
+        if end < self.oldest_visible():
             return None
-        stored = self.rows.get(self._row_key(self._changelog_key(session), session.end_ms))
+        stored = self.rows.get(self._row_key(self._changelog_key(key, start, end), end))
         return None if stored is None else self._decode_value(stored)
 
-    def put(self, session: Windowed[object], value: object, timestamp: int) -> None:
-        """Set the value of a session; None removes it. `timestamp` is that of the changelog record."""
-        key = self._changelog_key(session)
+    def put(self, session: Windowed[Stored], value: object, timestamp: int | None = None) -> None:
+        """Set the value of a session; None removes it.
+
+        `timestamp` is that of the changelog record; if it is not given, that of the record being processed.
+        """
+        timestamp = self.now() if timestamp is None else timestamp
+        key = self._changelog_key(session.key, session.start_ms, session.end_ms)
         written = self.encoded(session.key, value)[1]
         row_key = self._row_key(key, session.end_ms)
         if self.cache is not None:
@@ -44,6 +48,10 @@ class SessionStore(SegmentedStore):
         if self.changelog is not None and self.cache is None:
             self.changelog.append(key, written, timestamp)
 
+    def remove(self, session: Windowed[Stored]) -> None:
+        """Remove a session."""
+        self.put(session, None)
+
     def change_of(self, entry: CacheEntry) -> Change:
         data, start, end = self._split(entry.row_key)
         new, old = (
@@ -52,10 +60,9 @@ class SessionStore(SegmentedStore):
         )
         return Change(Windowed(self._key.decode(data), start, end), new, old, end, entry.origin)
 
-    def find(
-        self, key: object, earliest_end: int, latest_start: int, *, reverse: bool = False
+    def sessions_of_key(
+        self, key: object, earliest_end: int, latest_start: int, *, reverse: bool
     ) -> list[Session]:
-        """Visible sessions of a key that end at or after the one and start at or before the other."""
         data = self._encode_key(key)
         low = max(earliest_end, self.oldest_visible())
         found = []
@@ -63,38 +70,46 @@ class SessionStore(SegmentedStore):
             row_data, start, end = self._split(row_key)
             if row_data == data and start <= latest_start:
                 found.append((Windowed(key, start, end), self._decode_value(stored)))
-        if (
-            not self.spec.persistent
-        ):  # in memory, of sessions with one end the latest start comes first
+        if not self.spec.persistent:  # of sessions with one end the latest start comes first
             found.sort(key=lambda row: (row[0].end_ms, -row[0].start_ms), reverse=reverse)
         return found
 
-    def fetch_all(
-        self, earliest_end: int = 0, latest_end: int = MAX_TIMESTAMP
+    def sessions_of_keys(
+        self,
+        keys: tuple[object, object],
+        earliest_end: int,
+        latest_start: int,
+        latest_end: int,
+        *,
+        reverse: bool,
     ) -> Iterator[Session]:
-        """Visible sessions that end in this range.
-
-        By end where the store is time-ordered or in memory, otherwise by segment, key and end.
-        """
-        return self._ended_between(max(earliest_end, self.oldest_visible()), latest_end)
+        low = max(earliest_end, self.oldest_visible())
+        found = self._ended_between(low, latest_end, reverse=reverse)
+        first, last = (None if key is None else self._encode_key(key) for key in keys)
+        for data, session, value in found:
+            in_range = (first is None or first <= data) and (last is None or data <= last)
+            if in_range and session.start_ms <= latest_start:
+                yield session, value
 
     def fetch_closed(self, earliest_end: int, latest_end: int) -> Iterator[Session]:
         """Sessions that end in this range, for an operator that gives out what is closed.
 
-        As `fetch_all`, but on disk what is older than the retention is found as long as its segment is there.
+        On disk, what is older than the retention is found too as long as its segment is there.
         """
-        if self.spec.persistent:
-            return self._ended_between(earliest_end, latest_end)
-        return self.fetch_all(earliest_end, latest_end)
+        low = earliest_end if self.spec.persistent else max(earliest_end, self.oldest_visible())
+        return (row[1:] for row in self._ended_between(low, latest_end, reverse=False))
 
-    def _ended_between(self, low: int, high: int) -> Iterator[Session]:
-        rows = self.rows_between(low, high)
+    def _ended_between(
+        self, low: int, high: int, *, reverse: bool
+    ) -> Iterator[tuple[bytes, Windowed[Stored], Stored]]:
+        """Key's bytes, session and value. By end where the store is time-ordered or in memory."""
+        rows = self.rows_between(low, high, reverse=reverse)
         found: Iterator[tuple[bytes, int, int, bytes]]
-        found = ((*self._split(key), stored) for key, stored in rows)
+        found = ((*self._split(row_key), stored) for row_key, stored in rows)
         if not (self._time_first or self.spec.persistent):
-            found = iter(sorted(found, key=lambda row: (row[2], row[0], row[1])))
+            found = iter(sorted(found, key=lambda row: (row[2], row[0], row[1]), reverse=reverse))
         for data, start, end, stored in found:
-            yield Windowed(self._key.decode(data), start, end), self._decode_value(stored)
+            yield data, Windowed(self._key.decode(data), start, end), self._decode_value(stored)
 
     def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
         end = unpack_time(key, len(key) - 16)[0]
@@ -105,9 +120,8 @@ class SessionStore(SegmentedStore):
     def row_time(self, row_key: bytes) -> int:
         return self._split(row_key)[2]
 
-    def _changelog_key(self, session: Windowed[object]) -> bytes:
-        data = self.encoded(session.key, None)[0]
-        return data + pack_time(session.end_ms) + pack_time(session.start_ms)
+    def _changelog_key(self, key: object, start: int, end: int) -> bytes:
+        return self.encoded(key, None)[0] + pack_time(end) + pack_time(start)
 
     def _row_key(self, changelog_key: bytes, end: int) -> bytes:
         if self._time_first:

@@ -66,6 +66,12 @@ class StateStore(ABC):
         self._encode_value = parts.value.encode
         self._decode_value = parts.value.decode
         self._record_time = parts.record_time
+        self.is_open = True
+
+    @property
+    def persistent(self) -> bool:
+        """Whether the rows are kept on disk."""
+        return self.spec.persistent
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         """Make everything written so far part of the stored rows, together with these facts."""
@@ -124,7 +130,9 @@ class StateStore(ABC):
         """Put one changelog record into the rows, in the form the store keeps them."""
 
     def close(self) -> None:
-        self.rows.close()
+        """Every access raises InvalidStoreError from now on."""
+        self.is_open = False
+        self.rows.close(self.name)
 
     def record_headers(self) -> Headers:
         """The headers of the record being processed."""

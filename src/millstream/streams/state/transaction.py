@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from typing import NoReturn
 
+from millstream.streams.errors import InvalidStoreError
 from millstream.streams.state.byte_store import ByteStore
 
 _ABSENT = b"\x00absent"
@@ -93,5 +95,22 @@ class TransactionalRows:
         """Forget what was written since the last commit."""
         self.pending = {}
 
-    def close(self) -> None:
+    def close(self, store: str) -> None:
+        """From now on every access raises InvalidStoreError, naming the store."""
         self._rows.close()
+        self.pending = _ClosedOverlay(store)
+
+
+class _ClosedOverlay(dict[bytes, bytes | None]):
+    """Every read and write of rows looks here first, so that open stores need no check."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__()
+        self._store = store
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise InvalidStoreError(
+            f"store {self._store} is closed: its task has ended, or its partition has moved away"
+        )
+
+    get = __setitem__ = __iter__ = _refuse

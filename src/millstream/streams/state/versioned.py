@@ -11,6 +11,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from millstream.streams.errors import StreamsError
+from millstream.streams.state.read_only import ReadOnlyVersionedStore, Stored, VersionedRecord
 from millstream.streams.state.store import StateStore, StoreParts
 
 VALID_TO_UNDEFINED: Final = -1
@@ -30,7 +31,7 @@ class Version(NamedTuple):
     """None: deleted from then on."""
 
 
-class VersionedKeyValueStore(StateStore):
+class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
         history_ms = parts.spec.retention_ms
@@ -39,16 +40,18 @@ class VersionedKeyValueStore(StateStore):
         self.expired_puts = 0
         """Versions that came too late to be stored; the task adds them to the dropped records."""
 
-    def get(self, key: object) -> tuple[object, int] | None:
-        """The newest value of a key and since when it is valid; None when there is none, or it was deleted."""
-        return self._row(next(iter(self._versions(self._encode_key(key))), None))
-
-    def get_as_of(self, key: object, as_of_ms: int) -> tuple[object, int] | None:
-        """The value that was valid at this time. Beyond the history only the newest version is found."""
+    def get(self, key: object, as_of_ms: int | None = None) -> VersionedRecord | None:
+        """Beyond the history only the newest version is found."""
         versions = self._versions(self._encode_key(key))
-        if versions and versions[0].timestamp > as_of_ms and as_of_ms < self._oldest_ms:
-            return None
-        return self._row(next((v for v in versions if v.timestamp <= as_of_ms), None))
+        valid_to = None
+        for version in versions:
+            if as_of_ms is None or version.timestamp <= as_of_ms:
+                expired = (
+                    valid_to is not None and as_of_ms is not None and as_of_ms < self._oldest_ms
+                )
+                return None if expired else self._record(version, valid_to)
+            valid_to = version.timestamp
+        return None
 
     def put(self, key: object, value: object, timestamp: int) -> int:
         """Add a version, or replace the one of this very time; None deletes from then on.
@@ -69,20 +72,21 @@ class VersionedKeyValueStore(StateStore):
             return NOT_PUT
         return self._insert(data, Version(timestamp, written))
 
-    def delete(self, key: object, timestamp: int) -> tuple[object, int] | None:
+    def delete(self, key: object, timestamp: int) -> VersionedRecord | None:
         """Delete from this time on; gives what was valid then."""
-        known = self.get_as_of(key, timestamp)
+        known = self.get(key, timestamp)
         self.put(key, None, timestamp)
         return known
 
-    def history(self, key: object) -> Iterator[tuple[object, int, int | None]]:
-        """(value, valid from, valid to) of the versions that may be asked for, the newest first, without deletions."""
+    def history(self, key: object) -> Iterator[VersionedRecord]:
+        """The versions that may be asked for, the newest first, without deletions."""
         valid_to: int | None = None
         for version in self._versions(self._encode_key(key)):
             if valid_to is not None and valid_to <= self._oldest_ms:
                 return
-            if version.value is not None:
-                yield self._decode_value(version.value), version.timestamp, valid_to
+            record = self._record(version, valid_to)
+            if record is not None:
+                yield record
             valid_to = version.timestamp
 
     def known_keys(self) -> Iterator[object]:
@@ -133,10 +137,10 @@ class VersionedKeyValueStore(StateStore):
             at += max(0, length)
         return versions
 
-    def _row(self, version: Version | None) -> tuple[object, int] | None:
-        if version is None or version.value is None:
+    def _record(self, version: Version, valid_to: int | None) -> VersionedRecord | None:
+        if version.value is None:
             return None
-        return self._decode_value(version.value), version.timestamp
+        return VersionedRecord(self._decode_value(version.value), version.timestamp, valid_to)
 
 
 def _leaves_no_trace(version: Version, versions: list[Version], older: list[Version]) -> bool:

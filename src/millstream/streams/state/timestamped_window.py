@@ -1,0 +1,96 @@
+"""Window stores with timestamps and without duplicates: the stores of windowed tables.
+
+A row's value is timestamp (8) ++ value, its changelog value the value alone.
+"""
+
+from __future__ import annotations
+
+from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.read_only import Stored
+from millstream.streams.state.segmented import pack_time, unpack_time
+from millstream.streams.state.store import DECODED_ROWS_MAX, Change, StoreParts
+from millstream.streams.state.window_rows import NO_SEQUENCE, WindowRows
+
+Row = tuple[Stored, int]
+
+
+class TimestampedWindowStore(WindowRows):
+    """One (value, timestamp) per key and window start. Values of immutable serdes stay decoded between reads."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._keeps = parts.value.immutable
+        self._decoded: dict[bytes, Row] = {}
+
+    def row_at(self, key: object, start: int) -> Row | None:
+        if start < self.oldest_visible():
+            return None
+        row_key = self.row_key(self._encode_key(key), start)
+        row = self._decoded.get(row_key)
+        if row is not None:
+            return row
+        stored = self.rows.get(row_key)
+        if stored is None:
+            return None
+        row = self.decode_row(stored)
+        if self._keeps:
+            self._decoded[row_key] = row
+        return row
+
+    def put(self, key: object, value: object, start: int, timestamp: int) -> None:
+        """Set the row of a key and window start; a None value deletes it."""
+        data, written = self.encoded(key, value)
+        stored = None if written is None else pack_time(timestamp) + written
+        log_key = data + pack_time(start) + NO_SEQUENCE
+        if self.cache is not None:
+            self.cache.write(self.row_key(data, start), log_key, stored, timestamp)
+        self.advance(start)
+        if self.is_expired(start):
+            self.expired_puts += 1
+        else:
+            row_key = self.row_key(data, start)
+            self.rows.pending[row_key] = stored
+            if stored is None:
+                self._decoded.pop(row_key, None)
+            elif self._keeps:
+                self._decoded[row_key] = (value, timestamp)
+        if self.changelog is not None and self.cache is None:
+            self.changelog.append(log_key, written, timestamp)
+
+    def logged_value(self, stored: bytes) -> bytes:
+        return stored[8:]
+
+    def change_of(self, entry: CacheEntry) -> Change:
+        data, start = self.split(entry.row_key)
+        new, old = (
+            None if stored is None else self._decode_value(stored[8:])
+            for stored in (entry.stored, entry.before)
+        )
+        return Change(self.window(data, start), new, old, entry.timestamp, entry.origin)
+
+    def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
+        super().commit(changelog_offset=changelog_offset, marker=marker)
+        if len(self._decoded) > DECODED_ROWS_MAX:
+            self._decoded.clear()
+
+    def discard(self) -> None:
+        super().discard()
+        self._decoded.clear()
+
+    def close(self) -> None:
+        super().close()
+        self._decoded.clear()
+
+    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+        start = unpack_time(key, len(key) - 12)[0]
+        self.advance(start)
+        if not self.is_expired(start):
+            row_key = self.row_key(key[:-12], start)
+            self.forget(row_key)
+            self.rows.put(row_key, None if value is None else pack_time(timestamp) + value)
+
+    def forget(self, row_key: bytes) -> None:
+        self._decoded.pop(row_key, None)
+
+    def decode_row(self, stored: bytes) -> Row:
+        return self._decode_value(stored[8:]), unpack_time(stored)[0]

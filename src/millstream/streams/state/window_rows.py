@@ -1,0 +1,80 @@
+"""What window stores have in common: how rows are laid out, and how they are found.
+
+Bytes: a changelog key is key ++ start (8) ++ sequence number (4), as in Kafka Streams; a row's key is the same
+behind its segment, or start ++ key ++ sequence number where the store is time-ordered.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Final
+
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
+from millstream.streams.state.read_only import ReadOnlyWindowStore, Stored
+from millstream.streams.state.segmented import SegmentedStore, pack_time, unpack_time
+from millstream.streams.state.store import StoreParts
+
+NO_SEQUENCE: Final = b"\x00\x00\x00\x00"
+
+
+class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
+    """Rows by key and window start."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        assert parts.spec.window_size_ms is not None, "a window store has a window size"
+        self._window_size_ms = parts.spec.window_size_ms
+
+    @abstractmethod
+    def decode_row(self, stored: bytes) -> Stored:
+        """A row as the application sees it."""
+
+    def rows_of_key(
+        self, key: object, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> list[tuple[int, Stored]]:
+        data = self._encode_key(key)
+        low = max(time_from, self.oldest_visible())
+        if time_to < low:
+            return []
+        found = []
+        for row_key, stored in self.rows_of(data, low, time_to, reverse=reverse):
+            row_data, start = self.split(row_key)
+            if row_data == data:
+                found.append((start, self.decode_row(stored)))
+        return found
+
+    def rows_of_keys(
+        self, key_from: object, key_to: object, time_from: int, time_to: int, *, reverse: bool
+    ) -> Iterator[tuple[Windowed[Stored], Stored]]:
+        low = max(time_from, self.oldest_visible())
+        rows = self.rows_between(low, time_to, reverse=reverse)
+        found: Iterator[tuple[bytes, int, bytes]]
+        found = ((*self.split(row_key), stored) for row_key, stored in rows)
+        if not (self._time_first or self.spec.persistent):
+            found = iter(sorted(found, key=lambda row: (row[1], row[0]), reverse=reverse))
+        first = b"" if key_from is None else self._encode_key(key_from)
+        last = None if key_to is None else self._encode_key(key_to)
+        for data, start, stored in found:
+            if first <= data and (last is None or data <= last):
+                yield self.window(data, start), self.decode_row(stored)
+
+    def row_time(self, row_key: bytes) -> int:
+        return self.split(row_key)[1]
+
+    def window(self, data: bytes, start: int) -> Windowed[Stored]:
+        """The key of a row as the application sees it."""
+        end = min(start + self._window_size_ms, MAX_TIMESTAMP)
+        return Windowed(self._key.decode(data), start, end)
+
+    def row_key(self, data: bytes, start: int) -> bytes:
+        """Of the one row that this window has where duplicates are not kept."""
+        if self._time_first:
+            return self.segment(start) + pack_time(start) + data + NO_SEQUENCE
+        return self.segment(start) + data + pack_time(start) + NO_SEQUENCE
+
+    def split(self, row_key: bytes) -> tuple[bytes, int]:
+        """The key's bytes and the start."""
+        if self._time_first:
+            return row_key[16:-4], unpack_time(row_key, 8)[0]
+        return row_key[8:-12], unpack_time(row_key, len(row_key) - 12)[0]
