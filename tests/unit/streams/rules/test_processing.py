@@ -1,0 +1,130 @@
+"""S41, S42: requests to commit, punctuations, and records whose processing fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millstream.streams import (
+    ProcessorContext,
+    PunctuationType,
+    Record,
+    StreamsBuilder,
+    StreamsConfig,
+    TopologyBuilder,
+)
+from millstream.streams.config import OnError
+from millstream.streams.errors import ProcessingError
+from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.serdes import string
+from millstream.streams.state import in_memory_stores
+from tests.unit.streams.rules.rule_world import driver_of, ms, pipe, run, write
+
+
+class Punctuated:
+    """Notes the times of a punctuation every 10 ms."""
+
+    kind = PunctuationType.STREAM_TIME
+
+    def __init__(self) -> None:
+        self.times: list[int] = []
+
+    def init(self, context: ProcessorContext) -> None:
+        context.schedule(ms(10), self.kind, self.times.append)
+
+    def process(self, record: Record) -> None:
+        """Records only move time."""
+
+
+class WallClock(Punctuated):
+    kind = PunctuationType.WALL_CLOCK_TIME
+
+
+def punctuations(processor: Punctuated, inputs: str) -> list[int]:
+    builder = StreamsBuilder()
+    builder.stream("L").process(lambda: processor)
+    run(builder, inputs)
+    return processor.times
+
+
+def test_s41_stream_time_punctuations_wait_for_the_first_record() -> None:
+    assert punctuations(Punctuated(), "+1000") == []
+    assert punctuations(Punctuated(), "L:a@3") == [3]
+
+
+def test_s41_after_a_jump_in_stream_time_one_punctuation_fires_and_the_next_is_aligned() -> None:
+    """At 45 for 10 to 40 together; the next is due at 50."""
+    assert punctuations(Punctuated(), "L:a@3 L:a@45 L:a@49 L:a@50 L:a@50") == [3, 45, 50]
+
+
+def test_s41_records_behind_stream_time_fire_nothing() -> None:
+    assert punctuations(Punctuated(), "L:a@30 L:a@10 L:a@20") == [30]
+
+
+def test_s41_wall_clock_punctuations_fire_without_records() -> None:
+    """Once for each time the clock is looked at, however far it went."""
+    assert punctuations(WallClock(), "+9 +1 +35 L:a@99 +4 +1") == [10, 45, 50]
+
+
+class Commits:
+    def init(self, context: ProcessorContext) -> None:
+        self.context = context
+
+    def process(self, record: Record) -> None:
+        self.context.commit()
+        self.context.forward(record)
+
+
+def task_of(builder: StreamsBuilder | TopologyBuilder, **settings: Any) -> StreamTask:
+    config = StreamsConfig("app", string(), string(), **settings)
+    return StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+
+
+def rows(*values: str) -> RawBatch:
+    written = [value.encode() for value in values]
+    return RawBatch([b"k"] * len(values), written, list(range(len(values))), range(len(values)))
+
+
+def test_s41_commit_is_a_request_and_the_record_goes_on() -> None:
+    builder = StreamsBuilder()
+    builder.stream("L").process(Commits).to("out")
+    task = task_of(builder)
+    task.add("L", rows("a", "b"))
+    assert task.process(0).sinks["out"].values == [b"a", b"b"]
+
+
+class Fails:
+    def init(self, context: ProcessorContext) -> None:
+        self.context = context
+
+    def process(self, record: Record) -> None:
+        self.context.forward(record)
+        if record.value == "bad":
+            raise ValueError("a bad record")
+
+
+def test_s42_a_failing_record_stops_the_task_and_names_its_place() -> None:
+    builder = StreamsBuilder()
+    builder.stream("L").process(Fails, name="strict").to("out")
+    with driver_of(builder) as driver:
+        pipe(driver, "L:good@1")
+        with pytest.raises(ProcessingError, match="strict failed on L-0 offset 1"):
+            pipe(driver, "L:bad@2")
+
+
+def test_s42_continue_leaves_the_record_out_and_commits_its_offset() -> None:
+    builder = StreamsBuilder()
+    builder.stream("L").map_values(lambda value: str(1 // len(value.strip()))).to("out")
+    task = task_of(builder, on_processing_error=OnError.CONTINUE)
+    task.add("L", rows("a", " "))
+    assert task.process(0).sinks["out"].values == [b"1"]
+    assert task.prepare_commit().offsets == {"L": 2}
+    assert task.dropped_records == 1
+
+
+def test_s42_what_was_forwarded_before_the_failure_is_not_undone() -> None:
+    builder = StreamsBuilder()
+    write(builder.stream("L").process(Fails))
+    outputs = run(builder, "L:a@1 L:bad@2 L:b@3", on_processing_error=OnError.CONTINUE)
+    assert outputs == "1:k=a@1 2:k=bad@2 3:k=b@3"
