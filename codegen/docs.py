@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from codegen import broker_configs, client_configs, compatibility, file_map, guide_pages
+from millstream.cli.flights.topology import flights_topology
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,6 +21,7 @@ def pages() -> dict[Path, Callable[[], str]]:
         docs / "compatibility.md": compatibility.render,
         docs / "reference/broker-configs.md": broker_configs.render,
         docs / "reference/client-configs.md": client_configs.render,
+        docs / "guide/streams/flights.svg": lambda: flights_topology().to_svg(),
         docs / "file-map.md": lambda: file_map.render(ROOT / "src/millstream"),
     }
     guide = [docs / "guide/streams.md", *sorted((docs / "guide/streams").glob("*.md"))]
