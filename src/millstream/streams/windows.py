@@ -55,6 +55,13 @@ class TimeWindows:
         first = max(0, timestamp - self.size_ms + advance) // advance * advance
         return range(first, timestamp + 1, advance)
 
+    def span(self, timestamp: int) -> tuple[int, int]:
+        """Timestamps [low, high) around this one that fall in the same windows."""
+        since_start = timestamp % self.advance_ms
+        since_end = (timestamp - self.size_ms) % self.advance_ms
+        low = timestamp - min(since_start, since_end)
+        return low, timestamp + self.advance_ms - max(since_start, since_end)
+
     @property
     def retention_ms(self) -> int:
         """What a window store keeps unless told otherwise."""
@@ -76,6 +83,11 @@ class UnlimitedWindows:
         return range(
             self.start_ms, self.start_ms + 1 if timestamp >= self.start_ms else self.start_ms
         )
+
+    def span(self, timestamp: int) -> tuple[int, int]:
+        if timestamp >= self.start_ms:
+            return self.start_ms, MAX_TIMESTAMP + 1
+        return timestamp, self.start_ms
 
     @property
     def retention_ms(self) -> int:

@@ -6,114 +6,159 @@ aggregate of None deletes the row and goes on as a tombstone (S20), logged with 
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
+
 from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.columns import Column, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.state.key_value import TimestampedKeyValueStore
+from millstream.streams.state.running_rows import AnyRows, RowKeys, WriteThroughRows, Written
+from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
 
+Folded = tuple[list[object], list[int], list[object]]
+"""Aggregate and timestamp of each record, and the old aggregates where they are wanted."""
 
-class StreamAggregate(Operator):
+
+class KeyFold(Operator):
+    """What aggregate, count and reduce share: rows are read once a batch and written once, if the store lets them."""
+
+    def __init__(
+        self, context: TaskContext, store: TimestampedKeyValueStore, *, send_old: bool
+    ) -> None:
+        super().__init__(context)
+        self._store = store
+        self._send_old = send_old
+
+    @abstractmethod
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        """Fold records into rows; `keys` are what rows are found by."""
+
+    def process(self, batch: Batch) -> Batch:
+        batch, store = without_nulls(self.context, batch), self._store
+        if not store.takes_columns:
+            folded = self.fold(batch, batch.keys, WriteThroughRows(store.get, store.put))
+            return self._result(batch, *folded)
+        try:
+            keys = written(batch.key_column, store.key_serde)
+        except Exception as error:
+            raise store.unwritable(batch.keys, [None] * len(batch)) from error
+        rows = store.running_rows()
+        result = self._result(batch, *self.fold(batch, keys, rows))
+        store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
+        return result
+
+    def _result(
+        self, batch: Batch, aggregates: list[object], timestamps: list[int], old: list[object]
+    ) -> Batch:
+        values = Column(self._store.value_serde, values=aggregates)
+        result = Batch(batch.key_column, values, timestamps, batch.headers, batch.ordinals)
+        result.old_values = old if self._send_old else None
+        return result
+
+
+def written_steps(
+    given: Sequence[int],
+    keys: RowKeys,
+    result: Batch,
+    store: StateStore,
+) -> Written:
+    """What each row of the result is in the changelog; a tombstone has the timestamp of its own record (S20), `given`."""
+    try:
+        values = written(result.value_column, store.value_serde)
+    except Exception as error:
+        raise store.unwritable(result.keys, result.values) from error
+    if None not in values:
+        return Written(keys, values, result.timestamps)
+    rows = zip(values, result.timestamps, given, strict=True)
+    return Written(keys, values, [at if value is None else newest for value, newest, at in rows])
+
+
+class StreamAggregate(KeyFold):
     """KStreamAggregate. The old value of a new key is what the initializer gave."""
 
     def __init__(
         self, context: TaskContext, spec: ops.StreamAggregate, store: TimestampedKeyValueStore
     ) -> None:
-        super().__init__(context)
-        self._store = store
+        super().__init__(context, store, send_old=spec.send_old_values)
         self._initializer = spec.initializer
         self._aggregator = spec.aggregator
-        self._send_old = spec.send_old_values
 
-    def process(self, batch: Batch) -> Batch:
-        batch = without_nulls(self.context, batch)
-        get, put = self._store.get, self._store.put
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         initializer, aggregator = self._initializer, self._aggregator
         aggregates: list[object] = []
         timestamps: list[int] = []
-        old: list[object] | None = [] if self._send_old else None
-        for key, value, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-            row, timestamp = get(key), at
-            if row is None:
-                before = initializer()
-            else:
-                before, known = row
-                if known > at:
-                    timestamp = known
-            if old is not None:
-                old.append(before)
+        old: list[object] = []
+        records = zip(keys, batch.keys, batch.values, batch.timestamps, strict=True)
+        for at_key, key, value, at in records:
+            before, timestamp = rows[at_key]
+            if before is None:
+                before, timestamp = initializer(), at
+            elif timestamp < at:
+                timestamp = at
             aggregate = aggregator(key, value, before)
-            put(key, aggregate, timestamp if aggregate is not None else at)
+            rows[at_key] = (aggregate, timestamp if aggregate is not None else at)
+            old.append(before)
             aggregates.append(aggregate)
             timestamps.append(timestamp)
-        return Batch(batch.keys, aggregates, timestamps, batch.headers, batch.ordinals, old)
+        return aggregates, timestamps, old
 
 
-class StreamCount(Operator):
-    """KStream count: the aggregate that needs no call into user code."""
+class StreamCount(KeyFold):
+    """KStream count: the aggregate that looks at no values and calls nobody."""
 
     def __init__(
         self, context: TaskContext, spec: ops.StreamCount, store: TimestampedKeyValueStore
     ) -> None:
-        super().__init__(context)
-        self._store = store
-        self._send_old = spec.send_old_values
+        super().__init__(context, store, send_old=spec.send_old_values)
 
-    def process(self, batch: Batch) -> Batch:
-        batch = without_nulls(self.context, batch)
-        get, put = self._store.get, self._store.put
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         counts: list[object] = []
         timestamps: list[int] = []
-        for key, timestamp in zip(batch.keys, batch.timestamps, strict=True):
-            row = get(key)
-            count = 1
-            if row is not None:
-                before, known = row
-                assert isinstance(before, int), "a count is stored as a number"
-                count = before + 1
-                timestamp = max(timestamp, known)
-            put(key, count, timestamp)
+        for at_key, at in zip(keys, batch.timestamps, strict=True):
+            before, newest = rows[at_key]
+            count = 1 if before is None else before + 1
+            if newest < at or before is None:
+                newest = at
+            rows[at_key] = (count, newest)
             counts.append(count)
-            timestamps.append(timestamp)
-        old: list[object] | None = [n - 1 for n in counts] if self._send_old else None  # type: ignore[operator]  # counts are numbers
-        return Batch(batch.keys, counts, timestamps, batch.headers, batch.ordinals, old)
+            timestamps.append(newest)
+        return counts, timestamps, [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
 
 
-class StreamReduce(Operator):
+class StreamReduce(KeyFold):
     """KStreamReduce: the first value is stored as it is."""
 
     def __init__(
         self, context: TaskContext, spec: ops.StreamReduce, store: TimestampedKeyValueStore
     ) -> None:
-        super().__init__(context)
-        self._store = store
+        super().__init__(context, store, send_old=spec.send_old_values)
         self._reducer = spec.reducer
-        self._send_old = spec.send_old_values
 
-    def process(self, batch: Batch) -> Batch:
-        batch = without_nulls(self.context, batch)
-        get, put, reducer = self._store.get, self._store.put, self._reducer
+    def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        reducer = self._reducer
         aggregates: list[object] = []
         timestamps: list[int] = []
-        old: list[object] | None = [] if self._send_old else None
-        for key, value, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-            row, timestamp, before = get(key), at, None
-            if row is not None:
-                before, known = row
+        old: list[object] = []
+        for at_key, value, at in zip(keys, batch.values, batch.timestamps, strict=True):
+            before, timestamp = rows[at_key]
+            if before is None:
+                timestamp = at
+            else:
                 value = reducer(before, value)
-                if known > at:
-                    timestamp = known
-            put(key, value, timestamp if value is not None else at)
+                timestamp = max(timestamp, at)
+            rows[at_key] = (value, timestamp if value is not None else at)
+            old.append(before)
             aggregates.append(value)
             timestamps.append(timestamp)
-            if old is not None:
-                old.append(before)
-        return Batch(batch.keys, aggregates, timestamps, batch.headers, batch.ordinals, old)
+        return aggregates, timestamps, old
 
 
 def without_nulls(context: TaskContext, batch: Batch) -> Batch:
     """The rows that have a key and a value; the others are counted as dropped."""
-    if None not in batch.keys and None not in batch.values:
+    if not has_nulls(batch.key_column) and not has_nulls(batch.value_column):
         return batch
     kept = batch.where(
         [

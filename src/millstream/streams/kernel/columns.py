@@ -115,6 +115,11 @@ def written(column: AnyColumn, serde: Serde[Any]) -> Data:  # Any: columns of an
     return serde.encode_all(column.values)
 
 
+def has_nulls(column: AnyColumn) -> bool:
+    """Whether a row is null; reads nothing."""
+    return None in column if isinstance(column, list) else column.has_nulls
+
+
 def _read(serde: Serde[Any], data: Data) -> list[object]:  # Any: columns of any type
     if serde.layout == BYTES:
         return list(data)

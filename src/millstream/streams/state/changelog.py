@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 Headers = tuple[tuple[str, bytes | None], ...]
 
 
@@ -26,6 +28,17 @@ class Changelog:
         self.keys.append(key)
         self.values.append(value)
         self.timestamps.append(timestamp)
+
+    def extend(
+        self,
+        keys: Iterable[bytes],
+        values: Iterable[bytes | None],
+        timestamps: Iterable[int],
+    ) -> None:
+        """Append columns of records without headers."""
+        self.keys += keys
+        self.values += values
+        self.timestamps += timestamps
 
     def take(self) -> tuple[list[bytes | None], list[bytes | None], list[int]]:
         """The columns so far; collecting starts anew."""

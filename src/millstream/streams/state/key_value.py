@@ -14,6 +14,7 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
+from millstream.streams.state.running_rows import RunningRows, Written
 from millstream.streams.state.store import DECODED_ROWS_MAX, Change, StateStore, StoreParts
 
 _TIMESTAMP = Struct(">q")
@@ -66,7 +67,9 @@ class TimestampedKeyValueStore(OrderedRows):
         self._decoded: dict[bytes, tuple[Stored, int]] = {}
 
     def get(self, key: object) -> tuple[Stored, int] | None:
-        data = self._encode_key(key)
+        return self._row(self._encode_key(key))
+
+    def _row(self, data: bytes) -> tuple[Stored, int] | None:
         row = self._decoded.get(data)
         if row is not None:
             return row
@@ -121,6 +124,36 @@ class TimestampedKeyValueStore(OrderedRows):
 
     def decode_row(self, stored: bytes) -> tuple[Stored, int]:
         return self._decode_value(stored[8:]), _unpack_timestamp(stored)[0]
+
+    @property
+    def takes_columns(self) -> bool:
+        return self._keeps and not self.spec.log_headers
+
+    def running_rows(self) -> RunningRows:
+        """The rows as they are; to be given back to `write_rows`, and only where `takes_columns`."""
+        return RunningRows(self._row)
+
+    def write_rows(self, rows: RunningRows, written: Written) -> None:
+        """Set rows as a batch has left them; `written` is every single step on the way, for the changelog."""
+        decoded, pending, encode, cache = (
+            self._decoded,
+            self.rows.pending,
+            self._encode_value,
+            self.cache,
+        )
+        order = rows if cache is None else reversed(dict.fromkeys(reversed(written.keys)))
+        for data in order:
+            value, timestamp = row = rows[data]
+            stored = None if value is None else _pack_timestamp(timestamp) + encode(value)
+            if cache is not None:
+                cache.write(data, data, stored, timestamp)
+            pending[data] = stored
+            if value is None:
+                decoded.pop(data, None)
+            else:
+                decoded[data] = row
+        if self.changelog is not None and cache is None:
+            self.changelog.extend(written.keys, written.values, written.timestamps)
 
     def logged_value(self, stored: bytes) -> bytes:
         return stored[8:]

@@ -44,6 +44,11 @@ class LruTimestampedKeyValueStore(TimestampedKeyValueStore):
         super().__init__(parts)
         self._recent = _recent(self)
 
+    @property
+    def takes_columns(self) -> bool:
+        """Every record may push out the row of another."""
+        return False
+
     def get(self, key: object) -> tuple[object, int] | None:
         row = super().get(key)
         if row is not None:

@@ -60,8 +60,8 @@ class StateStore(ABC):
         self.cache = parts.cache
         self.times = dict(parts.rows.metadata.times)
         """Stream time and emitted close time of the operators that own the store; committed with the rows."""
-        self._key = parts.key
-        self._value = parts.value
+        self.key_serde = self._key = parts.key
+        self.value_serde = self._value = parts.value
         self._encode_key = parts.key.encode
         self._encode_value = parts.value.encode
         self._decode_value = parts.value.decode
@@ -72,6 +72,11 @@ class StateStore(ABC):
     def persistent(self) -> bool:
         """Whether the rows are kept on disk."""
         return self.spec.persistent
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether a whole batch may be folded into running rows and written at once."""
+        return False
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         """Make everything written so far part of the stored rows, together with these facts."""
@@ -141,6 +146,17 @@ class StateStore(ABC):
     def now(self) -> int:
         """The timestamp of the record being processed."""
         return 0 if self._record_time is None else self._record_time.record_timestamp
+
+    def unwritable(self, keys: Sequence[object], values: Sequence[object]) -> SerializationError:
+        """Which row of two columns it was that the serdes could not write."""
+        for key, value in zip(keys, values, strict=True):
+            try:
+                self._encode_key(key)
+                if value is not None:
+                    self._encode_value(value)
+            except Exception:  # noqa: BLE001  # the one that was looked for
+                return self._unwritable(key, value)
+        raise AssertionError(f"store {self.name} can write all {len(keys)} rows, and could not")
 
     def _unwritable(self, key: object, value: object) -> SerializationError:
         return SerializationError(

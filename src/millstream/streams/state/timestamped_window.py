@@ -5,8 +5,11 @@ A row's value is timestamp (8) ++ value, its changelog value the value alone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.read_only import Stored
+from millstream.streams.state.running_rows import RunningRows, Written
 from millstream.streams.state.segmented import pack_time, unpack_time
 from millstream.streams.state.store import DECODED_ROWS_MAX, Change, StoreParts
 from millstream.streams.state.window_rows import NO_SEQUENCE, WindowRows
@@ -25,7 +28,10 @@ class TimestampedWindowStore(WindowRows):
     def row_at(self, key: object, start: int) -> Row | None:
         if start < self.oldest_visible():
             return None
-        row_key = self.row_key(self._encode_key(key), start)
+        return self._row(self._encode_key(key), start)
+
+    def _row(self, data: bytes, start: int) -> Row | None:
+        row_key = self.row_key(data, start)
         row = self._decoded.get(row_key)
         if row is not None:
             return row
@@ -56,6 +62,48 @@ class TimestampedWindowStore(WindowRows):
                 self._decoded[row_key] = (value, timestamp)
         if self.changelog is not None and self.cache is None:
             self.changelog.append(log_key, written, timestamp)
+
+    @property
+    def takes_columns(self) -> bool:
+        return self._keeps
+
+    def keeps_open_windows(self, stream_time: int, open_ms: int) -> bool:
+        """Whether no window that starts within this time before stream time has expired, or can expire now."""
+        return self._retention_ms >= open_ms and stream_time >= self._newest
+
+    def running_rows(self, start: int) -> RunningRows:
+        """The rows of a window as they are, by key; to be given back to `write_windows`."""
+        return RunningRows(lambda data: self._row(data, start))
+
+    def write_windows(self, windows: Mapping[int, RunningRows], written: Written) -> None:
+        """Set rows as a batch has left them, by window start; the windows are open and stand in the order of first use.
+
+        `written` is every single step on the way, for the changelog.
+        """
+        if self.cache is not None:
+            self._write_to_cache(windows, written)
+        decoded, pending, encode = self._decoded, self.rows.pending, self._encode_value
+        for start, rows in windows.items():
+            self.advance(start)
+            for data, row in rows.items():
+                value, timestamp = row
+                row_key = self.row_key(data, start)
+                if value is None:
+                    pending[row_key] = None
+                    decoded.pop(row_key, None)
+                else:
+                    pending[row_key] = pack_time(timestamp) + encode(value)
+                    decoded[row_key] = row
+        if self.changelog is not None and self.cache is None:
+            self.changelog.extend(written.keys, written.values, written.timestamps)
+
+    def _write_to_cache(self, windows: Mapping[int, RunningRows], written: Written) -> None:
+        assert self.cache is not None, "asked for only where there is one"
+        for log_key in reversed(dict.fromkeys(reversed(written.keys))):
+            data, start = log_key[:-12], unpack_time(log_key, len(log_key) - 12)[0]
+            value, timestamp = windows[start][data]
+            stored = None if value is None else pack_time(timestamp) + self._encode_value(value)
+            self.cache.write(self.row_key(data, start), log_key, stored, timestamp)
 
     def logged_value(self, stored: bytes) -> bytes:
         return stored[8:]
