@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from millstream.streams.serdes.serde import (
     Serde,
+    avro,
     boolean,
     bytes_,
     double,
     float_,
     integer,
     json,
+    list_of,
     long,
+    msgpack,
+    protobuf,
     short,
     string,
+    uuid,
+    void,
 )
 from millstream.streams.serdes.windowed import (
     Windowed,
@@ -23,15 +29,21 @@ from millstream.streams.serdes.windowed import (
 __all__ = [
     "Serde",
     "Windowed",
+    "avro",
     "boolean",
     "bytes_",
     "double",
     "float_",
     "integer",
     "json",
+    "list_of",
     "long",
+    "msgpack",
+    "protobuf",
     "session_windowed",
     "short",
     "string",
     "time_windowed",
+    "uuid",
+    "void",
 ]

@@ -15,6 +15,7 @@ K = TypeVar("K")
 
 _TIME = Struct(">q")
 _SESSION = Struct(">qq")
+_SEQUENCE_BYTES = 4
 MAX_TIMESTAMP = 2**63 - 1
 
 
@@ -35,20 +36,25 @@ def window_bytes(serde: Serde[Any]) -> int:  # Any: windowed keys of any type
     return _SESSION.size if serde.window_size_ms is None else _TIME.size
 
 
-def time_windowed(inner: Serde[K], size_ms: int) -> Serde[Windowed[K]]:
-    """Kafka's TimeWindowedSerde: only the start is written, the size completes it when read."""
+def time_windowed(inner: Serde[K], size_ms: int, *, changelog: bool = False) -> Serde[Windowed[K]]:
+    """Kafka's TimeWindowedSerde: only the start is written, the size completes it when read.
+
+    `changelog` reads the keys of a window store's changelog topic, which end in a sequence number (forChangelog).
+    """
     encode_key, decode_key, pack = inner.encode, inner.decode, _TIME.pack
+    tail = _TIME.size + (_SEQUENCE_BYTES if changelog else 0)
 
     def encode(windowed: Windowed[K]) -> bytes:
         return encode_key(windowed.key) + pack(windowed.start_ms)
 
     def decode(data: bytes) -> Windowed[K]:
-        (start,) = _TIME.unpack_from(data, len(data) - 8)
-        return Windowed(decode_key(data[:-8]), start, min(start + size_ms, MAX_TIMESTAMP))
+        at = len(data) - tail
+        if at < 0:
+            raise _too_short("time", tail, data)
+        (start,) = _TIME.unpack_from(data, at)
+        return Windowed(decode_key(data[:at]), start, min(start + size_ms, MAX_TIMESTAMP))
 
-    layout = None if inner.layout is None else f"{inner.layout}, start"
-    name = f"time_windowed({inner.name})"
-    return Serde(name, encode, decode, inner.immutable, inner, size_ms, layout)
+    return Serde(f"time_windowed({inner.name})", encode, decode, inner.immutable, inner, size_ms)
 
 
 def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
@@ -59,9 +65,16 @@ def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
         return encode_key(windowed.key) + pack(windowed.end_ms, windowed.start_ms)
 
     def decode(data: bytes) -> Windowed[K]:
-        end, start = _SESSION.unpack_from(data, len(data) - 16)
-        return Windowed(decode_key(data[:-16]), start, end)
+        at = len(data) - _SESSION.size
+        if at < 0:
+            raise _too_short("session", _SESSION.size, data)
+        end, start = _SESSION.unpack_from(data, at)
+        return Windowed(decode_key(data[:at]), start, end)
 
-    layout = None if inner.layout is None else f"{inner.layout}, end, start"
-    name = f"session_windowed({inner.name})"
-    return Serde(name, encode, decode, inner.immutable, inner, layout=layout)
+    return Serde(f"session_windowed({inner.name})", encode, decode, inner.immutable, inner)
+
+
+def _too_short(kind: str, least: int, data: bytes) -> ValueError:
+    return ValueError(
+        f"a key with its {kind} window has at least {least} bytes, this one has {len(data)}"
+    )

@@ -13,6 +13,7 @@ from millstream.clients.serdes.registry.errors import (
     VersionNotFound,
 )
 from millstream.clients.serdes.registry.json_schema import confluent_json
+from millstream.clients.serdes.registry.plain import for_topic
 from millstream.clients.serdes.registry.protobuf import confluent_protobuf
 from millstream.clients.serdes.registry.serde import RegistrySerde, SchemaUse
 from millstream.clients.serdes.registry.subjects import (
@@ -50,6 +51,7 @@ __all__ = [
     "confluent_avro",
     "confluent_json",
     "confluent_protobuf",
+    "for_topic",
     "record_name",
     "topic_name",
     "topic_record_name",

@@ -94,6 +94,11 @@ class RegistrySerde(Generic[T]):
         self._writers: dict[str, tuple[bytes, Callable[[T], bytes]]] = {}
         self._readers: dict[int | str, Callable[[bytes], T]] = {}
 
+    @property
+    def id_in_header(self) -> bool:
+        """Whether headers say which schema wrote a value."""
+        return self._use.id_in_header
+
     def serialize(self, topic: str, data: T, headers: Headers) -> bytes:
         """Raises LookupNeeded for a topic's first value, SerializationError for a value the schema does not take."""
         found = self._writers.get(topic)

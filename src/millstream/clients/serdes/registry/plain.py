@@ -1,0 +1,49 @@
+"""A registry's serde as a plain one, for whoever writes and reads without a client: topologies of Streams, scripts.
+
+Owns the waiting: a look-up blocks the caller until the registry has answered, as Java's serializers do. Must not be
+used on an event loop's own time where that matters; clients take the registry serde itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from millstream.clients.core.serialization import LookupNeeded
+from millstream.clients.serdes.registry.serde import RegistrySerde
+from millstream.clients.serdes.serde import Serde
+from millstream.errors import ConfigError
+
+T = TypeVar("T")
+
+
+def for_topic(serde: RegistrySerde[T], topic: str) -> Serde[T]:
+    """`serde` as one of `topic`: the subject is the topic's wherever the values go, into changelogs too.
+
+    Each schema is looked up when it is first met, in a thread of its own: the first value that is written, and the first
+    value of each writer that is read, wait for the registry. Raises ConfigError for a serde with `id_in_header`, for
+    which there are no headers here; writing and reading raise SchemaRegistryError where the registry fails.
+    """
+    if serde.id_in_header:
+        raise ConfigError(
+            f"the {serde.name} serde writes its schema into a header, which a plain serde has not: leave id_in_header out"
+        )
+
+    def encode(value: T) -> bytes:
+        return _found(lambda: serde.serialize(topic, value, []))
+
+    def decode(data: bytes) -> T:
+        return _found(lambda: serde.deserialize(topic, data, []))
+
+    return Serde(f"{serde.name} of {topic}", encode, decode)
+
+
+def _found(attempt: Callable[[], T]) -> T:
+    """What the attempt gives, after all look-ups that it asks for."""
+    while True:
+        try:
+            return attempt()
+        except LookupNeeded as needed:
+            from millstream.clients.blocking.loop_thread import shared
+
+            shared().run(needed.look_up())
