@@ -1,23 +1,32 @@
-"""Timestamp extractors: which time a record has. A negative result drops the record (S16)."""
+"""Timestamp extractors: which time a record has, in milliseconds. A negative result drops the record (S16).
+
+An extractor is any function `(record, partition_time) -> int`; the ones here are Kafka Streams' own. Reads no clock: the
+task says what time it is.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from millstream.streams.errors import StreamsError
 
 
 @dataclass(slots=True)
 class ConsumedRecord:
-    """A record as read from its topic, before it has a time of its own."""
+    """A record as read from its topic, before it has a time of its own.
+
+    `timestamp` is the one in the log, -1 without one. `wall_clock_ms` is the task's clock when the record was read.
+    """
 
     topic: str
     partition: int
     offset: int
     timestamp: int
-    key: object
-    value: object
+    key: Any  # Any: user types
+    value: Any  # Any: user types
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    wall_clock_ms: int = 0
 
 
 class TimestampExtractor(Protocol):
@@ -51,3 +60,12 @@ def use_partition_time(record: ConsumedRecord, partition_time: int) -> int:
             "and no record before it has one"
         )
     return partition_time
+
+
+def wallclock(record: ConsumedRecord, _partition_time: int) -> int:
+    """The time at which the task reads the record, whatever the record says: processing time."""
+    return record.wall_clock_ms
+
+
+OWN_TIMESTAMP: Final = (fail_on_invalid, log_and_skip, use_partition_time)
+"""Extractors that leave records alone whose own timestamp is not negative."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 from millstream.streams.config import OnError
@@ -18,7 +19,7 @@ from millstream.streams.kernel.columns import AnyColumn, source_column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.timestamps import ConsumedRecord, TimestampExtractor, fail_on_invalid
+from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class RecordQueue:
     def _decode_columns(self, raw: RawBatch) -> Batch | None:
         """All rows at once, or None where they must be looked at one by one."""
         reader = self.reader
-        if reader.timestamps is not fail_on_invalid or min(raw.timestamps) < 0:
+        if reader.timestamps not in OWN_TIMESTAMP or min(raw.timestamps) < 0:
             return None
         try:
             keys = source_column(reader.key, raw.keys)
@@ -171,6 +172,8 @@ class RecordQueue:
                 raw.timestamps[row],
                 None if key is None else reader.key.decode(key),
                 None if value is None else reader.value.decode(value),
+                NO_HEADERS if raw.headers is None else raw.headers[row],
+                self._context.wall_clock_ms,
             )
         except Exception as error:
             if self._context.config.on_deserialization_error is OnError.CONTINUE:
@@ -180,11 +183,22 @@ class RecordQueue:
                 f"{place} cannot be read with serdes {reader.key.name} for the key and {reader.value.name} "
                 f"for the value: {error}; set on_deserialization_error to skip such records"
             ) from error
-        timestamp = reader.timestamps(record, self.partition_time)
-        if timestamp < 0:
-            return None
-        record.timestamp = timestamp
-        return record
+        record.timestamp = self._timestamp_of(record, place)
+        return None if record.timestamp < 0 else record
+
+    def _timestamp_of(self, record: ConsumedRecord, place: str) -> int:
+        """What the extractor says; StreamsError names it and the place where it fails or gives no integer."""
+        extract = self.reader.timestamps
+        try:
+            return index(extract(record, self.partition_time))
+        except StreamsError:
+            raise
+        except Exception as error:
+            name = getattr(extract, "__name__", type(extract).__name__)
+            raise StreamsError(
+                f"timestamp extractor {name} of source {self.reader.node} failed on {place}: {error!r}; "
+                "it gives milliseconds as an int, a negative one to drop the record"
+            ) from error
 
     def _give_up(self, raw: RawBatch, row: int, error: Exception) -> None:
         topic = self._context.config.dead_letter_topic

@@ -44,6 +44,13 @@ def _found(attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except LookupNeeded as needed:
-            from millstream.clients.blocking.loop_thread import shared
+            _wait_for(needed)
 
-            shared().run(needed.look_up())
+
+def _wait_for(needed: LookupNeeded) -> None:
+    from millstream.clients.blocking.loop_thread import shared
+
+    async def look_up() -> None:
+        await needed.look_up()
+
+    shared().run(look_up())
