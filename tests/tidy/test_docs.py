@@ -38,6 +38,15 @@ def test_source_paths_exist(page: Path) -> None:
     assert not dead
 
 
+def test_the_picture_on_the_front_page_is_that_of_the_guide() -> None:
+    """The guide's examples are run; the front page shows the first of them."""
+    readme, guide = ((ROOT / page).read_text() for page in ("README.md", "docs/guide/streams.md"))
+    (example,) = re.findall(
+        r"```python\n(?:(?!```).)*?timeline\(.*?```text\n.*?```", readme, re.DOTALL
+    )
+    assert example in guide
+
+
 def test_the_design_maps_every_package() -> None:
     design = (ROOT / "docs/DESIGN.md").read_text()
     packages = {path.parent.name for path in (ROOT / "src/millstream").glob("*/__init__.py")}
