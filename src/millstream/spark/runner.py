@@ -84,7 +84,7 @@ class MicroBatchRunner:
         register(session)
         self._options = options
         self._config = config
-        self._topology = topology
+        self._topology = topology.with_own_changelogs()  # Spark tells a task of new records alone
         self._queries: list[StreamingQuery] = []
         self.plan = self._prepare()
 

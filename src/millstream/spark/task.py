@@ -149,9 +149,11 @@ class TaskRun:
                     "delete its topics that end with -changelog and -repartition"
                 )
             first = max(position or 0, start)
+            self._task.start_restore(topic, first, end)
             for batch in self._link.iterate(reader.read(topic, self._origin.task, first, end)):
                 self._task.restore(topic, as_raw(batch))
                 self._restored += batch.num_rows
+            self._task.end_restore(topic)
         commit(self._task, self._position, self._file)
 
     def _require_same_topics(self) -> None:

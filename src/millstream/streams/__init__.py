@@ -25,8 +25,12 @@ from millstream.streams.options import (
     StoreType,
 )
 from millstream.streams.processor import Processor, ProcessorContext, PunctuationType, Record
+from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.serdes import Serde, Windowed
+from millstream.streams.state.custom import CustomStateStore, StateStoreContext
+from millstream.streams.state.store import ChangelogRecord
 from millstream.streams.topology import Topology, TopologyBuilder
+from millstream.streams.topology.stores import StoreKind, StoreSpec
 from millstream.streams.windows import (
     SessionWindows,
     SlidingWindows,
@@ -35,7 +39,9 @@ from millstream.streams.windows import (
 )
 
 __all__ = [
+    "ChangelogRecord",
     "CogroupedKStream",
+    "CustomStateStore",
     "EmitStrategy",
     "GlobalKTable",
     "JoinWindows",
@@ -54,6 +60,10 @@ __all__ = [
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
+    "StateRestoreListener",
+    "StateStoreContext",
+    "StoreKind",
+    "StoreSpec",
     "StoreSupplier",
     "StoreType",
     "StreamJoined",

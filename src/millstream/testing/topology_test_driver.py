@@ -15,7 +15,6 @@ from typing import Any, Generic, Self, TypeVar
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
-from millstream.streams.kernel.compile import Store
 from millstream.streams.queries import (
     FailureReason,
     KeyValueView,
@@ -28,6 +27,7 @@ from millstream.streams.queries import (
 from millstream.streams.serdes import Serde
 from millstream.streams.state import SessionStore, StoreFactory, in_memory_stores
 from millstream.streams.state.key_value import OrderedRows
+from millstream.streams.state.store import StateStore
 from millstream.streams.state.window_rows import WindowRows
 from millstream.streams.topology import SubTopology, Topology
 from millstream.streams.windows import to_ms
@@ -226,13 +226,13 @@ class TopologyTestDriver:
             raise _other_kind(name, store, "session store")
         return SessionView(store)
 
-    def _store(self, name: str) -> Store:
+    def _store(self, name: str) -> StateStore:
         stores = self.stores()
         if name not in stores:
             raise InvalidStoreError(f"there is no store {name}; there are {sorted(stores)}")
         return stores[name]
 
-    def stores(self) -> Mapping[str, Store]:
+    def stores(self) -> Mapping[str, StateStore]:
         """All stores by name."""
         stores = dict(self._task.stores)
         for task in self._global_tasks:
@@ -301,5 +301,5 @@ class TopologyTestDriver:
         )
 
 
-def _other_kind(name: str, store: Store, wanted: str) -> InvalidStoreError:
+def _other_kind(name: str, store: StateStore, wanted: str) -> InvalidStoreError:
     return InvalidStoreError(f"store {name} is a {type(store).__name__}, no {wanted}")

@@ -28,32 +28,18 @@ from millstream.streams.kernel import (
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.queries.views import read_only
+from millstream.streams.serdes import bytes_
 from millstream.streams.serdes.change import changes
 from millstream.streams.serdes.foreign_key import responses, subscriptions
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.join_buffer import JoinBuffer
-from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.plain_window import PlainWindowStore
-from millstream.streams.state.session import SessionStore
-from millstream.streams.state.suppression_buffer import SuppressionBuffer
-from millstream.streams.state.timestamped_window import TimestampedWindowStore
+from millstream.streams.state.store import StateStore
 from millstream.streams.state.unmatched import UnmatchedStore
-from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode, ValueForm
 from millstream.streams.topology.stores import StoreKind, StoreSpec
-
-Store = (
-    KeyValueStore
-    | TimestampedKeyValueStore
-    | TimestampedWindowStore
-    | PlainWindowStore
-    | SessionStore
-    | SuppressionBuffer
-    | UnmatchedStore
-    | VersionedKeyValueStore
-    | JoinBuffer
-)
 
 _STATELESS: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes its own specification
     ops.Filter: stateless.Filter,
@@ -89,15 +75,15 @@ _WITH_STORE: Mapping[type[ops.OperatorSpec], Any] = {  # Any: each class takes i
 def make_operator(
     node: ProcessorNode,
     context: TaskContext,
-    stores: Mapping[str, Store],
-    global_stores: Mapping[str, Store],
+    stores: Mapping[str, StateStore],
+    global_stores: Mapping[str, StateStore],
 ) -> Operator:
     """The running operator of a node. `stores` are those of the task, `global_stores` all others."""
     spec = node.operator
     context.node = node.name
     kind = type(spec)
     allowed: dict[str, object] = {name: read_only(store) for name, store in global_stores.items()}
-    allowed |= {name: stores[name] for name in node.stores if name in stores}
+    allowed |= {name: stores[name].exposed for name in node.stores if name in stores}
     stores = {**global_stores, **stores}
 
     def open_transformer(supplier: ops.UserFunction) -> transform_values.Transform:
@@ -175,7 +161,9 @@ def source_serdes(
 def store_serdes(
     spec: StoreSpec, config: StreamsConfig
 ) -> tuple[Serde[Any], Serde[Any]]:  # Any: a store of any type
-    """The serdes of a store."""
+    """The serdes of a store. What a store of the user's keeps is its own affair."""
+    if spec.kind is StoreKind.CUSTOM:
+        return bytes_(), bytes_()
     key = resolve(spec.key, config.default_key, f"the key of store {spec.name}")
     if spec.kind is StoreKind.SUBSCRIPTIONS:
         left_key = resolve(spec.value, config.default_key, f"the left keys of store {spec.name}")
@@ -201,7 +189,7 @@ def _in_form(
 def _foreign_key_join(
     spec: ops.OperatorSpec,
     context: TaskContext,
-    stores: Mapping[str, Store],
+    stores: Mapping[str, StateStore],
     read: Callable[[ops.TableView], joins.Lookup],
 ) -> Operator | None:
     """An operator of a foreign-key join; None for any other specification."""

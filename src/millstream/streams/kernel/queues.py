@@ -103,7 +103,8 @@ class RecordQueue:
         return Run(self.reader.node, self.reader.topic, batch, offsets, raw_keys, raw_values)
 
     def clear(self) -> None:
-        """Forget everything that was added."""
+        """Forget everything that was added, and how far it was taken."""
+        self.next_offset = None
         self._raw.clear()
         self._rows = Batch([], [], [], [], [])
         self._offsets = ()

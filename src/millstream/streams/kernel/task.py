@@ -7,6 +7,7 @@ out, and commits; see README.md of this package for the order of calls that lose
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -17,9 +18,9 @@ from millstream.streams.errors import (
     SerializationError,
     StreamsError,
 )
-from millstream.streams.kernel.batch import NO_HEADERS, Batch, RawBatch, SinkBatch
+from millstream.streams.kernel.batch import Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.caches import TaskCaches
-from millstream.streams.kernel.compile import Store, make_operator, source_serdes, store_serdes
+from millstream.streams.kernel.compile import make_operator, source_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
 from millstream.streams.kernel.operator import Operator
@@ -27,6 +28,7 @@ from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
 from millstream.streams.kernel.processors import Process
 from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, Run, SourceReader
 from millstream.streams.kernel.sinks import Sink, SinkRecords
+from millstream.streams.kernel.state import TaskState
 from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.processor import PunctuationType
 from millstream.streams.queries.answers import answer
@@ -37,22 +39,11 @@ from millstream.streams.queries.result import (
     StateQueryRequest,
     is_up_to,
 )
-from millstream.streams.state.cache import RecordCache
-from millstream.streams.state.changelog import Changelog
+from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.factory import StoreFactory
-from millstream.streams.state.join_buffer import JoinBuffer
-from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
-from millstream.streams.state.lru import LruKeyValueStore, LruTimestampedKeyValueStore
-from millstream.streams.state.plain_window import PlainWindowStore
-from millstream.streams.state.session import SessionStore
-from millstream.streams.state.store import StoreParts
-from millstream.streams.state.suppression_buffer import CHANGELOG_HEADERS, SuppressionBuffer
-from millstream.streams.state.timestamped_window import TimestampedWindowStore
-from millstream.streams.state.transaction import TransactionalRows
-from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.store import StateStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
-from millstream.streams.topology.stores import StoreKind, StoreSpec
 from millstream.streams.topology.topology import SubTopology, Topology
 
 
@@ -77,8 +68,8 @@ class StreamTask:
     """One sub-topology on one partition.
 
     `pattern_topics` are the topics that exist for sources with a pattern; `global_stores` those of the tasks
-    that fill global stores. Stores are opened here and stay
-    open until `close`.
+    that fill global stores. `restore_listener` is told of `start_restore`, `restore` and `end_restore`. Stores
+    are opened here and stay open until `close`.
     """
 
     def __init__(
@@ -90,7 +81,8 @@ class StreamTask:
         config: StreamsConfig,
         *,
         pattern_topics: Iterable[str] = (),
-        global_stores: Mapping[str, Store] | None = None,
+        global_stores: Mapping[str, StateStore] | None = None,
+        restore_listener: StateRestoreListener | None = None,
     ) -> None:
         if isinstance(sub_topology, int):
             sub_topology = topology.sub_topologies[sub_topology]
@@ -100,16 +92,10 @@ class StreamTask:
         self._global_stores = global_stores or {}
         self._topology = topology
         self._records = SinkRecords()
-        self._byte_stores = stores(self.id)
-        cached = config.cache_max_bytes > 0 and not sub_topology.is_global
-        try:
-            self._stores: dict[str, Store] = {
-                spec.name: self._open(spec, cached=cached)
-                for spec in topology.stores_of(sub_topology)
-            }
-        except BaseException:
-            self._byte_stores.close()  # or their lock would outlive a task that nobody has
-            raise
+        self._state = TaskState(
+            topology, sub_topology, stores(self.id), self._context, restore_listener
+        )
+        self._stores = self._state.stores
         nodes = self._make_nodes(sub_topology)
         self._depth_first = DepthFirst(self._context, self._failed)
         self._nodes = nodes
@@ -144,7 +130,7 @@ class StreamTask:
 
     @property
     def changelog_topics(self) -> dict[str, str]:
-        """Changelog topic of each store that has one, by store."""
+        """Changelog topic of each store that writes one, by store."""
         return {
             name: store.changelog.topic
             for name, store in self._stores.items()
@@ -152,7 +138,7 @@ class StreamTask:
         }
 
     @property
-    def stores(self) -> Mapping[str, Store]:
+    def stores(self) -> Mapping[str, StateStore]:
         """The task's stores by name, for reading."""
         return self._stores
 
@@ -236,11 +222,7 @@ class StreamTask:
         What the caches hold goes on now and is part of the output.
         """
         self._flush_caches()
-        offsets = {
-            topic: queue.next_offset
-            for topic, queue in self._group.queues.items()
-            if queue.next_offset is not None
-        }
+        offsets = self._input_offsets()
         return PreparedCommit(offsets, self._take_output())
 
     def commit(
@@ -254,12 +236,7 @@ class StreamTask:
         `changelog_offsets`: by changelog topic, the offset after the last changelog record written.
         `marker`: kept with the rows, for instance a batch id; `store_marker` gives it back.
         """
-        offsets = changelog_offsets or {}
-        with self._byte_stores.together():
-            for store in self._stores.values():
-                topic = None if store.changelog is None else store.changelog.topic
-                offset = None if topic is None else offsets.get(topic)
-                store.commit(changelog_offset=offset, marker=marker)
+        self._state.commit(marker, changelog_offsets or {}, self._input_offsets())
 
     def rollback(self) -> None:
         """Forget everything since the last commit: queued records, outputs, the stores' writes.
@@ -268,73 +245,42 @@ class StreamTask:
         """
         self._group.clear()
         self._records.discard()
-        for store in self._stores.values():
-            store.discard()
+        self._state.discard()
 
     def store_marker(self, store: str) -> str | None:
         """The marker of the store's last commit."""
         return self._stores[store].rows.metadata.marker
 
     def restore_positions(self) -> dict[str, int | None]:
-        """By changelog topic, the offset to restore from; None means from the beginning."""
-        return {
-            store.changelog.topic: store.rows.metadata.changelog_offset
-            for store in self._stores.values()
-            if store.changelog is not None
-        }
+        """By changelog topic, the offset to restore from; None means from the beginning.
+
+        A topic that is one of `source_topics` too, a table's own, must be restored up to the task's committed
+        offset of it and no further: what comes after is still to be processed.
+        """
+        return self._state.restore_positions()
+
+    def start_restore(self, topic: str, starting_offset: int, ending_offset: int) -> None:
+        """Tell the listener that records of a changelog topic will be restored."""
+        self._state.start_restore(topic, starting_offset, ending_offset)
 
     def restore(self, topic: str, raw: RawBatch) -> None:
-        """Apply records of a changelog topic to its store, at once."""
-        for store in self._stores.values():
-            if store.changelog is not None and store.changelog.topic == topic and len(raw):
-                store.restore(raw.keys, raw.values, raw.timestamps, raw.offsets[-1] + 1)
+        """Apply records of a changelog topic to its store and commit them, at once."""
+        self._state.restore(topic, raw)
+
+    def end_restore(self, topic: str) -> None:
+        """Tell the listener that a store is complete."""
+        self._state.end_restore(topic)
 
     def close(self) -> None:
         """Close processors and stores; what was not committed is forgotten."""
-        for each in self._nodes.values():
-            if isinstance(each.operator, Process):
-                each.operator.close()
-        for close in self._context.closers:
-            close()
-        for store in self._stores.values():
-            store.close()
-        self._byte_stores.close()
+        with closing(self._state):  # a processor that fails must not leave the stores locked
+            for each in self._nodes.values():
+                if isinstance(each.operator, Process):
+                    each.operator.close()
+            for close in self._context.closers:
+                close()
 
     # Construction.
-
-    def _open(self, spec: StoreSpec, *, cached: bool) -> Store:
-        config = self.config
-        topic = self._topology.changelog_topic(spec.name, config.application_id)
-        key, value = store_serdes(spec, config)
-        rows = TransactionalRows(self._byte_stores.open(spec))
-        parts = StoreParts(
-            spec,
-            rows,
-            key,
-            value,
-            Changelog(topic) if spec.logging else None,
-            self._context,
-            spec.other_value or config.default_value,
-            RecordCache(rows) if cached and spec.is_cacheable else None,
-        )
-        if spec.kind is StoreKind.WINDOW:
-            return PlainWindowStore(parts)
-        if spec.kind is StoreKind.UNMATCHED:
-            return UnmatchedStore(parts)
-        if spec.is_window:
-            return TimestampedWindowStore(parts)
-        if spec.kind is StoreKind.JOIN_BUFFER:
-            return JoinBuffer(parts)
-        if spec.kind is StoreKind.VERSIONED:
-            return VersionedKeyValueStore(parts)
-        if spec.kind is StoreKind.SESSION:
-            return SessionStore(parts)
-        if spec.kind is StoreKind.SUPPRESSION_BUFFER:
-            return SuppressionBuffer(parts)
-        if spec.is_timestamped:
-            bounded = spec.entries_max is not None
-            return (LruTimestampedKeyValueStore if bounded else TimestampedKeyValueStore)(parts)
-        return (KeyValueStore if spec.entries_max is None else LruKeyValueStore)(parts)
 
     def _make_nodes(self, group: SubTopology) -> dict[str, PlanNode]:
         topology = self._topology
@@ -400,6 +346,14 @@ class StreamTask:
 
     # Running.
 
+    def _input_offsets(self) -> dict[str, int]:
+        """By topic, the offset after the last record taken."""
+        return {
+            topic: queue.next_offset
+            for topic, queue in self._group.queues.items()
+            if queue.next_offset is not None
+        }
+
     def _emit(self, each: PlanNode, rows: Batch, child: str | None) -> None:
         self._depth_first.forward(each, rows, child)
 
@@ -424,21 +378,7 @@ class StreamTask:
         self._records.end_run()
 
     def _take_output(self) -> TaskOutput:
-        changelogs = {}
-        for store in self._stores.values():
-            if isinstance(store, SuppressionBuffer):
-                store.flush()
-            if store.changelog is not None and store.changelog.keys:
-                with_headers = store.changelog.headers
-                keys, values, timestamps = store.changelog.take()
-                topic = store.changelog.topic
-                headers = [NO_HEADERS] * len(keys)
-                for row, given in with_headers.items():
-                    headers[row] = given
-                if isinstance(store, SuppressionBuffer):
-                    headers = [NO_HEADERS if v is None else CHANGELOG_HEADERS for v in values]
-                changelogs[topic] = SinkBatch(topic, keys, values, timestamps, headers)
-        return TaskOutput(self._records.take(), changelogs)
+        return TaskOutput(self._records.take(), self._state.take_changelogs())
 
     def _failed(self, node: str, rows: Batch, error: Exception) -> None:
         """Raise with the place, or count the rows as dropped where the application says to go on."""

@@ -6,12 +6,12 @@ keys. Values and the changelog have Kafka Streams' bytes, those of suppression b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
 from millstream.streams.options import RecordContext
-from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
 from millstream.streams.state.suppression_buffer import NO_TIMESTAMP, Buffered
 
 _TIME: Final = Struct(">bq")
@@ -72,7 +72,8 @@ class JoinBuffer(StateStore):
         self.times[_NUMBER] = max(self.times.get(_NUMBER, 0), number)
         self.rows.put(key, value)
 
-    def restored(self) -> None:
+    def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:
+        super().restore_rows(records)
         self._find_oldest()
 
     def _find_oldest(self) -> None:

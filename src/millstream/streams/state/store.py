@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
+from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import SerializationError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import CacheEntry, Origin, RecordCache
@@ -18,9 +19,11 @@ Headers = tuple[tuple[str, bytes | None], ...]
 DECODED_ROWS_MAX = 100_000
 
 
-class RecordTime(Protocol):
-    """Knows the timestamp of the record being processed, for changelog records of user stores."""
+class OwningTask(Protocol):
+    """What a store knows of its task: whose it is, and which record is being processed, for its changelog records."""
 
+    config: StreamsConfig
+    task_id: str
     record_timestamp: int
     record_headers: Headers
 
@@ -34,9 +37,17 @@ class StoreParts:
     key: Serde[Any]  # Any: a store of any type
     value: Serde[Any]  # Any: a store of any type
     changelog: Changelog | None
-    record_time: RecordTime | None = None
+    task: OwningTask | None = None
     other_value: Serde[Any] | None = None  # Any: the right side of a join
     cache: RecordCache | None = None
+
+
+class ChangelogRecord(NamedTuple):
+    """One record of a changelog topic."""
+
+    key: bytes
+    value: bytes | None
+    timestamp: int
 
 
 class Change(NamedTuple):
@@ -65,7 +76,7 @@ class StateStore(ABC):
         self._encode_key = parts.key.encode
         self._encode_value = parts.value.encode
         self._decode_value = parts.value.decode
-        self._record_time = parts.record_time
+        self._task = parts.task
         self.is_open = True
 
     @property
@@ -77,6 +88,14 @@ class StateStore(ABC):
     def takes_columns(self) -> bool:
         """Whether a whole batch may be folded into running rows and written at once."""
         return False
+
+    @property
+    def exposed(self) -> object:
+        """What processors are given when they ask for the store."""
+        return self
+
+    def flush(self) -> None:  # noqa: B027 - a hook; most stores hold nothing back
+        """Write to the changelog what was held back until now."""
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         """Make everything written so far part of the stored rows, together with these facts."""
@@ -121,14 +140,14 @@ class StateStore(ABC):
         next_offset: int,
     ) -> None:
         """Apply changelog records; they are committed at once with the offset after them."""
-        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
-            if key is not None:
-                self.restore_row(key, value, timestamp)
-        self.restored()
+        columns = zip(keys, values, timestamps, strict=True)
+        self.restore_rows([ChangelogRecord(k, v, at) for k, v, at in columns if k is not None])
         self.commit(changelog_offset=next_offset, marker=self.rows.metadata.marker)
 
-    def restored(self) -> None:  # noqa: B027 - a hook; most stores need nothing here
-        """A batch of changelog records has been applied."""
+    def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:
+        """Put a batch of changelog records into the rows."""
+        for record in records:
+            self.restore_row(*record)
 
     @abstractmethod
     def restore_row(self, key: bytes, value: bytes | None, timestamp: int, /) -> None:
@@ -141,11 +160,11 @@ class StateStore(ABC):
 
     def record_headers(self) -> Headers:
         """The headers of the record being processed."""
-        return () if self._record_time is None else self._record_time.record_headers
+        return () if self._task is None else self._task.record_headers
 
     def now(self) -> int:
         """The timestamp of the record being processed."""
-        return 0 if self._record_time is None else self._record_time.record_timestamp
+        return 0 if self._task is None else self._task.record_timestamp
 
     def unwritable(self, keys: Sequence[object], values: Sequence[object]) -> SerializationError:
         """Which row of two columns it was that the serdes could not write."""

@@ -8,13 +8,13 @@ task commits, one per key that changed since, without a timestamp; -1 stands for
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.options import RecordContext
-from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
 from millstream.streams.topology.java_order import hash_order_of_bytes
 
 CHANGELOG_HEADERS = (("v", b"\x03"),)
@@ -122,7 +122,9 @@ class SuppressionBuffer(StateStore):
         dirty, self._dirty = hash_order_of_bytes(self._dirty), []
         if self.changelog is not None:
             for data in dirty:
-                self.changelog.append(data, self.rows.pending.get(data), NO_TIMESTAMP)
+                written = self.rows.pending.get(data)
+                headers = () if written is None else CHANGELOG_HEADERS
+                self.changelog.append(data, written, NO_TIMESTAMP, headers)
 
     def changes(self) -> Iterator[tuple[bytes, Buffered]]:
         """Everything that is buffered, oldest first."""
@@ -137,7 +139,8 @@ class SuppressionBuffer(StateStore):
     def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
         self.rows.put(key, value)
 
-    def restored(self) -> None:
+    def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:
+        super().restore_rows(records)
         self._load()
 
     def _load(self) -> None:

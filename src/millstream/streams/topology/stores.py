@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -28,6 +28,8 @@ class StoreKind(Enum):
     """Records that wait for a versioned table, for `retention_ms`."""
     SUBSCRIPTIONS = "subscriptions"
     """A timestamped key-value store of a foreign-key join; the value serde is that of the left table's keys."""
+    CUSTOM = "custom"
+    """Made by `supplier`: see state/custom.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,14 @@ class StoreSpec:
     other_value: Serde[Any] | None = None  # Any: the right side of a join
     entries_max: int | None = None
     """Of a key-value store: only so many rows are kept, those used last."""
+    supplier: Callable[[], Any] | None = None  # Any: a CustomStateStore, which topologies know not
+    """Of a custom store: makes it, once for every task."""
+
+    def __post_init__(self) -> None:
+        if (self.kind is StoreKind.CUSTOM) != (self.supplier is not None):
+            raise ValueError(
+                f"store {self.name}: kind CUSTOM and supplier= belong together, and to no other kind"
+            )
 
     @property
     def history_ms(self) -> int | None:

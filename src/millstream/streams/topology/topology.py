@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -88,6 +88,19 @@ class Topology:
     def changelog_topic(self, store: str, application_id: str) -> str:
         """The topic from which a store is restored."""
         return self.changelog_topics.get(store) or f"{application_id}-{store}-changelog"
+
+    def with_own_changelogs(self) -> Topology:
+        """The same, but no source topic serves as the changelog of a table.
+
+        For runners that cannot tell how far a task has read a topic whose table was lost.
+        """
+        reusing = self.changelog_topics.keys() - self.global_stores
+        stores = {
+            name: replace(store, logging=store.logging or name in reusing)
+            for name, store in self.stores.items()
+        }
+        kept = {n: topic for n, topic in self.changelog_topics.items() if n not in reusing}
+        return replace(self, stores=stores, changelog_topics=kept)
 
     def stores_of(self, group: SubTopology) -> tuple[StoreSpec, ...]:
         """Stores that nodes of the sub-topology use, without global ones."""

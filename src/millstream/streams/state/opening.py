@@ -1,0 +1,43 @@
+"""Which class keeps which kind of store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from millstream.streams.state.custom import CustomStore
+from millstream.streams.state.join_buffer import JoinBuffer
+from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.lru import LruKeyValueStore, LruTimestampedKeyValueStore
+from millstream.streams.state.plain_window import PlainWindowStore
+from millstream.streams.state.session import SessionStore
+from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.suppression_buffer import SuppressionBuffer
+from millstream.streams.state.timestamped_window import TimestampedWindowStore
+from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
+from millstream.streams.topology.stores import StoreKind
+
+_KINDS: Final[Mapping[StoreKind, type[StateStore]]] = {
+    StoreKind.CUSTOM: CustomStore,
+    StoreKind.JOIN_BUFFER: JoinBuffer,
+    StoreKind.KEY_VALUE: KeyValueStore,
+    StoreKind.SESSION: SessionStore,
+    StoreKind.SUBSCRIPTIONS: TimestampedKeyValueStore,
+    StoreKind.SUPPRESSION_BUFFER: SuppressionBuffer,
+    StoreKind.TIMESTAMPED_KEY_VALUE: TimestampedKeyValueStore,
+    StoreKind.TIMESTAMPED_WINDOW: TimestampedWindowStore,
+    StoreKind.UNMATCHED: UnmatchedStore,
+    StoreKind.VERSIONED: VersionedKeyValueStore,
+    StoreKind.WINDOW: PlainWindowStore,
+}
+_BOUNDED: Final[Mapping[StoreKind, type[StateStore]]] = {
+    StoreKind.KEY_VALUE: LruKeyValueStore,
+    StoreKind.TIMESTAMPED_KEY_VALUE: LruTimestampedKeyValueStore,
+}
+
+
+def open_store(parts: StoreParts) -> StateStore:
+    """The store of this specification, ready for use."""
+    kinds = _KINDS if parts.spec.entries_max is None else _BOUNDED
+    return kinds[parts.spec.kind](parts)

@@ -1,0 +1,163 @@
+"""Stores that were lost come back from their changelogs, and a listener is told how far they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from millstream.model import TopicPartition
+from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Topology
+from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.serdes import long, string
+from millstream.streams.state import in_memory_stores, rocksdb_stores
+
+CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
+CHANGELOG = "app-counts-changelog"
+
+
+def raw(*rows: tuple[str | None, str | None, int], first_offset: int = 0) -> RawBatch:
+    return RawBatch(
+        [None if key is None else key.encode() for key, _, _ in rows],
+        [None if value is None else value.encode() for _, value, _ in rows],
+        [at for _, _, at in rows],
+        range(first_offset, first_offset + len(rows)),
+    )
+
+
+def table_topology() -> Topology:
+    """A table that has no changelog of its own, joined by a stream."""
+    builder = StreamsBuilder(optimization="reuse.ktable.source.topics")
+    table = builder.table("users", materialized=Materialized("users-store"))
+    builder.stream("clicks").left_join(table, lambda click, user: f"{click} by {user}").to("out")
+    return builder.build()
+
+
+def table_task(directory: Path | None = None) -> StreamTask:
+    stores = in_memory_stores() if directory is None else rocksdb_stores(directory)
+    return StreamTask(table_topology(), 0, 0, stores, CONFIG)
+
+
+def values(task: StreamTask) -> list[bytes | None]:
+    return task.process(0).sinks["out"].values
+
+
+def test_a_table_without_changelog_is_restored_from_its_source_topic() -> None:
+    users = [("ann", "Ann", 1), (None, "nobody", 2), ("bob", "Bob", 3), ("bob", None, 4)]
+    task = table_task()
+    task.add("users", raw(*users))
+    task.process(0)
+    assert task.prepare_commit().offsets == {"users": 4}
+    task.commit()
+    task.close()  # and the stores are lost
+
+    again = table_task()
+    assert again.restore_positions() == {"users": None}
+    again.restore("users", raw(*users))
+    again.add("clicks", raw(("ann", "x", 9), ("bob", "y", 9)))
+    assert values(again) == [b"x by Ann", b"y by None"]
+
+
+def test_what_such_a_table_has_read_is_kept_with_its_rows(tmp_path: Path) -> None:
+    task = table_task(tmp_path)
+    task.add("users", raw(("ann", "Ann", 1), ("bob", "Bob", 2)))
+    task.process(0)
+    task.commit()
+    task.add("users", raw(("ann", "Anna", 3), first_offset=2))
+    task.process(0)
+    task.close()  # before the commit
+
+    again = table_task(tmp_path)
+    assert again.restore_positions() == {"users": 2}
+    assert again.stores["users-store"].get("ann") == ("Ann", 1)
+    again.close()
+
+
+def test_a_rolled_back_batch_does_not_count_as_read() -> None:
+    task = table_task()
+    task.add("users", raw(("ann", "Ann", 1)))
+    task.process(0)
+    task.commit()
+    task.add("users", raw(("ann", "Anna", 2), first_offset=1))
+    task.process(0)
+    task.rollback()
+    task.commit()
+    assert task.prepare_commit().offsets == {}
+    assert task.restore_positions() == {"users": 1}
+
+
+def test_a_runner_may_give_such_tables_changelogs_of_their_own() -> None:
+    topology = table_topology().with_own_changelogs()
+    task = StreamTask(topology, 0, 0, in_memory_stores(), CONFIG)
+    task.add("users", raw(("ann", "Ann", 1)))
+    assert task.process(0).changelogs["app-users-store-changelog"].values == [b"Ann"]
+    assert topology.describe() == table_topology().describe()
+
+
+@dataclass
+class Listener:
+    told: list[tuple[str, str, *tuple[int, ...]]] = field(default_factory=list)
+
+    def on_restore_start(
+        self, changelog: TopicPartition, store: str, starting_offset: int, ending_offset: int
+    ) -> None:
+        assert str(changelog) == f"{CHANGELOG}-0"
+        self.told.append(("start", store, starting_offset, ending_offset))
+
+    def on_batch_restored(
+        self, _changelog: TopicPartition, store: str, batch_end_offset: int, restored: int
+    ) -> None:
+        self.told.append(("batch", store, batch_end_offset, restored))
+
+    def on_restore_end(self, _changelog: TopicPartition, store: str, total_restored: int) -> None:
+        self.told.append(("end", store, total_restored))
+
+    def on_restore_suspended(
+        self, _changelog: TopicPartition, store: str, total_restored: int
+    ) -> None:
+        self.told.append(("suspended", store, total_restored))
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def task(listener: Listener) -> StreamTask:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in").group_by_key()
+    grouped.count(materialized=Materialized("counts", value=long()))
+    return StreamTask(builder.build(), 0, 0, in_memory_stores(), CONFIG, restore_listener=listener)
+
+
+def changelog(*counts: int, first_offset: int) -> RawBatch:
+    keys: list[bytes | None] = [b"k"] * len(counts)
+    offsets = range(first_offset, first_offset + len(counts))
+    return RawBatch(keys, [n.to_bytes(8, "big") for n in counts], [1] * len(counts), offsets)
+
+
+def test_a_listener_is_told_of_the_start_each_batch_and_the_end(
+    listener: Listener, task: StreamTask
+) -> None:
+    task.start_restore(CHANGELOG, 5, 8)
+    task.restore(CHANGELOG, changelog(1, 2, first_offset=5))
+    task.restore(CHANGELOG, changelog(3, first_offset=7))
+    task.end_restore(CHANGELOG)
+    task.close()
+    assert listener.told == [
+        ("start", "counts", 5, 8),
+        ("batch", "counts", 6, 2),
+        ("batch", "counts", 7, 1),
+        ("end", "counts", 3),
+    ]
+
+
+def test_a_task_that_is_closed_half_way_suspends_its_restore(
+    listener: Listener, task: StreamTask
+) -> None:
+    task.start_restore(CHANGELOG, 0, 9)
+    task.restore(CHANGELOG, changelog(1, 2, first_offset=0))
+    task.close()
+    assert listener.told[-1] == ("suspended", "counts", 2)
