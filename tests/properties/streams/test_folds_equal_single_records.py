@@ -17,6 +17,7 @@ from millstream.streams import (
     TimeWindows,
     UnlimitedWindows,
 )
+from millstream.streams.aggregates import sum_of
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import json, long, string, time_windowed
 from millstream.streams.state import in_memory_stores
@@ -55,6 +56,8 @@ def aggregated(kind: str, windowed: str | None):
     elif kind == "reduce":
         value = string()
         table = grouped.reduce(lambda one, other: f"{one}{other}"[-9:], materialized=kept)
+    elif kind == "sum_of":
+        table = grouped.aggregate(sum_of(len), materialized=kept)
     elif kind == "aggregate":
         table = grouped.aggregate(lambda: 0, sum_or_nothing, value=value, materialized=kept)
     else:
@@ -101,7 +104,7 @@ RECORDS = st.lists(
 
 @pytest.mark.parametrize("cache_bytes", [0, 1 << 20])
 @pytest.mark.parametrize("windowed", [None, *WINDOWS])
-@pytest.mark.parametrize("kind", ["count", "reduce", "aggregate", "mutable"])
+@pytest.mark.parametrize("kind", ["count", "reduce", "aggregate", "sum_of", "mutable"])
 @settings(max_examples=15, deadline=None)
 @given(records=RECORDS)
 def test_rows_written_together_are_those_written_one_by_one(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -62,14 +63,20 @@ class CogroupedKStream(Generic[K, VA]):
 
     def aggregate(
         self,
-        initializer: Callable[[], VA],
+        initializer: Aggregate[Any, VA] | Callable[[], VA],  # Any: streams of any type
         merger: Callable[[K, VA, VA], VA] | None = None,
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
         materialized: Materialized | None = None,
     ) -> KTable[Any, VA]:  # Any: K, or Windowed[K] where the streams are windowed
-        """One table of all streams. Sessions also need merger(key, aggregate, aggregate)."""
+        """One table of all streams. Sessions also need merger(key, aggregate, aggregate).
+
+        A ready-made aggregation, of `millstream.streams.aggregates`, stands for both.
+        """
+        if isinstance(initializer, Aggregate):
+            value, merger = value or initializer.value, initializer.merger
+            initializer = initializer.initializer
         check_arity("aggregate", "initializer", initializer)
         if isinstance(self._windows, SessionWindows) and merger is None:
             raise TypeError("aggregate: sessions need a merger of two aggregates")

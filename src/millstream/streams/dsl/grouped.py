@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -115,6 +116,16 @@ class KGroupedStream(Generic[K, V]):
             name, "KSTREAM-REDUCE-", request, lambda old: ops.StreamReduce(store, reducer, old)
         )
 
+    @overload
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, VA]: ...
+    @overload
     def aggregate(
         self,
         initializer: Callable[[], VA],
@@ -123,11 +134,25 @@ class KGroupedStream(Generic[K, V]):
         value: Serde[VA] | None = None,
         name: str | None = None,
         materialized: Materialized | None = None,
+    ) -> KTable[K, VA]: ...
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA] | Callable[[], VA],
+        aggregator: Any = None,  # Any: as the overloads say
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
     ) -> KTable[K, VA]:
         """aggregator(key, value, aggregate) gives the new aggregate; None deletes the row (S20).
 
-        `value` is the serde of the aggregate, where `materialized` has none.
+        `value` is the serde of the aggregate, where `materialized` has none. A ready-made aggregation, of
+        `millstream.streams.aggregates`, stands for the functions.
         """
+        if isinstance(initializer, Aggregate):
+            value = value or initializer.serde(self._grouping.value)
+            aggregator = initializer
+            initializer = initializer.initializer
         check_arity("aggregate", "initializer", initializer)
         check_arity("aggregate", "aggregator", aggregator, "key", "value", "aggregate")
         request = key_value_store(

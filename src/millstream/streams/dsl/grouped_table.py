@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
+from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -96,6 +97,16 @@ class KGroupedTable(Generic[K, V]):
             lambda store, old: ops.TableReduce(store, adder, subtractor, old),
         )
 
+    @overload
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[K, VA]: ...
+    @overload
     def aggregate(
         self,
         initializer: Callable[[], VA],
@@ -105,8 +116,26 @@ class KGroupedTable(Generic[K, V]):
         value: Serde[VA] | None = None,
         name: str | None = None,
         materialized: Materialized | None = None,
+    ) -> KTable[K, VA]: ...
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA] | Callable[[], VA],
+        adder: Any = None,  # Any: as the overloads say
+        subtractor: Any = None,  # Any: as the overloads say
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
     ) -> KTable[K, VA]:
-        """adder(key, value, aggregate) and subtractor(key, value, aggregate) give the new aggregate."""
+        """adder(key, value, aggregate) and subtractor(key, value, aggregate) give the new aggregate.
+
+        A ready-made aggregation, of `millstream.streams.aggregates`, stands for the functions, if it can take values
+        off again: TypeError for `min_of` and `max_of`.
+        """
+        if isinstance(initializer, Aggregate):
+            value = value or initializer.serde(self._grouping.value)
+            adder, subtractor = initializer, initializer.subtractor
+            initializer = initializer.initializer
         check_arity("aggregate", "initializer", initializer)
         check_arity("aggregate", "adder", adder, "key", "value", "aggregate")
         check_arity("aggregate", "subtractor", subtractor, "key", "value", "aggregate")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
 from millstream.streams.dsl.materialize import key_value_store, retained
 from millstream.streams.dsl.table import KTable
@@ -80,6 +81,16 @@ class SessionWindowedKStream(Generic[K, V]):
             functions, name, "KSTREAM-REDUCE-", materialized, self._grouping.value
         )
 
+    @overload
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[Windowed[K], VA]: ...
+    @overload
     def aggregate(
         self,
         initializer: Callable[[], VA],
@@ -89,8 +100,25 @@ class SessionWindowedKStream(Generic[K, V]):
         value: Serde[VA] | None = None,
         name: str | None = None,
         materialized: Materialized | None = None,
+    ) -> KTable[Windowed[K], VA]: ...
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA] | Callable[[], VA],
+        aggregator: Any = None,  # Any: as the overloads say
+        merger: Any = None,  # Any: as the overloads say
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
     ) -> KTable[Windowed[K], VA]:
-        """merger(key, aggregate, aggregate) joins the aggregates of two sessions."""
+        """merger(key, aggregate, aggregate) joins the aggregates of two sessions.
+
+        A ready-made aggregation, of `millstream.streams.aggregates`, stands for the functions.
+        """
+        if isinstance(initializer, Aggregate):
+            value = value or initializer.serde(self._grouping.value)
+            aggregator, merger = initializer, initializer.merger
+            initializer = initializer.initializer
         check_arity("aggregate", "initializer", initializer)
         check_arity("aggregate", "aggregator", aggregator, "key", "value", "aggregate")
         check_arity("aggregate", "merger", merger, "key", "aggregate", "aggregate")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
 from millstream.streams.dsl.materialize import key_value_store, retained
 from millstream.streams.dsl.table import KTable
@@ -81,6 +82,16 @@ class TimeWindowedKStream(Generic[K, V]):
             functions, name, "KSTREAM-REDUCE-", materialized, self._grouping.value
         )
 
+    @overload
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
+    ) -> KTable[Windowed[K], VA]: ...
+    @overload
     def aggregate(
         self,
         initializer: Callable[[], VA],
@@ -89,8 +100,24 @@ class TimeWindowedKStream(Generic[K, V]):
         value: Serde[VA] | None = None,
         name: str | None = None,
         materialized: Materialized | None = None,
+    ) -> KTable[Windowed[K], VA]: ...
+    def aggregate(
+        self,
+        initializer: Aggregate[V, VA] | Callable[[], VA],
+        aggregator: Any = None,  # Any: as the overloads say
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized | None = None,
     ) -> KTable[Windowed[K], VA]:
-        """aggregator(key, value, aggregate) gives the window's new aggregate; None deletes it."""
+        """aggregator(key, value, aggregate) gives the window's new aggregate; None deletes it.
+
+        A ready-made aggregation, of `millstream.streams.aggregates`, stands for the functions.
+        """
+        if isinstance(initializer, Aggregate):
+            value = value or initializer.serde(self._grouping.value)
+            aggregator = initializer
+            initializer = initializer.initializer
         check_arity("aggregate", "initializer", initializer)
         check_arity("aggregate", "aggregator", aggregator, "key", "value", "aggregate")
         functions = (initializer, aggregator)

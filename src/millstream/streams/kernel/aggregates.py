@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
+from millstream.streams.aggregates import Aggregate
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.columns import Column, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
@@ -17,6 +19,7 @@ from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.running_rows import AnyRows, RowKeys, WriteThroughRows, Written
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.operators import UserFunction
 
 Folded = tuple[list[object], list[int], list[object]]
 """Aggregate and timestamp of each record, and the old aggregates where they are wanted."""
@@ -77,7 +80,10 @@ def written_steps(
 
 
 class StreamAggregate(KeyFold):
-    """KStreamAggregate. The old value of a new key is what the initializer gave."""
+    """KStreamAggregate. The old value of a new key is what the initializer gave.
+
+    A ready-made aggregation selects what it combines first, for the whole batch.
+    """
 
     def __init__(
         self, context: TaskContext, spec: ops.StreamAggregate, store: TimestampedKeyValueStore
@@ -88,18 +94,23 @@ class StreamAggregate(KeyFold):
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         initializer, aggregator = self._initializer, self._aggregator
+        if isinstance(aggregator, Aggregate):
+            selected = _selected(aggregator, batch)
+            if None not in selected:
+                chosen = (keys, selected, batch.timestamps)
+                return _combined(chosen, rows, aggregator.combine, initializer)
         aggregates: list[object] = []
         timestamps: list[int] = []
         old: list[object] = []
         records = zip(keys, batch.keys, batch.values, batch.timestamps, strict=True)
-        for at_key, key, value, at in records:
-            before, timestamp = rows[at_key]
+        for by, key, value, at in records:
+            before, timestamp = rows[by]
             if before is None:
                 before, timestamp = initializer(), at
             elif timestamp < at:
                 timestamp = at
             aggregate = aggregator(key, value, before)
-            rows[at_key] = (aggregate, timestamp if aggregate is not None else at)
+            rows[by] = (aggregate, timestamp if aggregate is not None else at)
             old.append(before)
             aggregates.append(aggregate)
             timestamps.append(timestamp)
@@ -117,12 +128,12 @@ class StreamCount(KeyFold):
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         counts: list[object] = []
         timestamps: list[int] = []
-        for at_key, at in zip(keys, batch.timestamps, strict=True):
-            before, newest = rows[at_key]
+        for by, at in zip(keys, batch.timestamps, strict=True):
+            before, newest = rows[by]
             count = 1 if before is None else before + 1
             if newest < at or before is None:
                 newest = at
-            rows[at_key] = (count, newest)
+            rows[by] = (count, newest)
             counts.append(count)
             timestamps.append(newest)
         return counts, timestamps, [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
@@ -138,22 +149,46 @@ class StreamReduce(KeyFold):
         self._reducer = spec.reducer
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        reducer = self._reducer
-        aggregates: list[object] = []
-        timestamps: list[int] = []
-        old: list[object] = []
-        for at_key, value, at in zip(keys, batch.values, batch.timestamps, strict=True):
-            before, timestamp = rows[at_key]
-            if before is None:
-                timestamp = at
+        return _combined((keys, batch.values, batch.timestamps), rows, self._reducer)
+
+
+def _combined(
+    records: tuple[RowKeys, Sequence[object], Sequence[int]],
+    rows: AnyRows,
+    combine: UserFunction,
+    initializer: UserFunction | None = None,
+) -> Folded:
+    """Fold records (keys, values, timestamps) into rows with combine(aggregate, value).
+
+    Without an initializer the first value of a key is taken as it is.
+    """
+    aggregates: list[object] = []
+    timestamps: list[int] = []
+    old: list[object] = []
+    for by, value, at in zip(*records, strict=True):
+        before, timestamp = rows[by]
+        if before is None:
+            timestamp = at
+            if initializer is None:
+                aggregate = value
             else:
-                value = reducer(before, value)
-                timestamp = max(timestamp, at)
-            rows[at_key] = (value, timestamp if value is not None else at)
-            old.append(before)
-            aggregates.append(value)
-            timestamps.append(timestamp)
-        return aggregates, timestamps, old
+                before = initializer()
+                aggregate = combine(before, value)
+        else:
+            aggregate = combine(before, value)
+            if timestamp < at:  # noqa: PLR1730  # a call takes longer
+                timestamp = at
+        rows[by] = (aggregate, timestamp if aggregate is not None else at)
+        old.append(before)
+        aggregates.append(aggregate)
+        timestamps.append(timestamp)
+    return aggregates, timestamps, old
+
+
+def _selected(aggregate: Aggregate[Any, Any], batch: Batch) -> Sequence[object]:  # Any: of any type
+    """What of each record's value is aggregated; records without a value are gone already."""
+    select = aggregate.select
+    return batch.values if select is None else list(map(select, batch.values))
 
 
 def without_nulls(context: TaskContext, batch: Batch) -> Batch:
