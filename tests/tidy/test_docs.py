@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from codegen.docs import pages
+from millstream.streams import dsl
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/README.md")]
@@ -45,6 +47,21 @@ def test_the_picture_on_the_front_page_is_that_of_the_guide() -> None:
         r"```python\n(?:(?!```).)*?timeline\(.*?```text\n.*?```", readme, re.DOTALL
     )
     assert example in guide
+
+
+def test_every_operator_has_an_example_in_the_streams_guide() -> None:
+    pages = (page.read_text() for page in (ROOT / "docs/guide/streams").glob("*.md"))
+    examples = "".join(
+        code for page in pages for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    )
+    operators = {
+        name
+        for kind in dsl.__all__
+        for name, member in vars(getattr(dsl, kind)).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+    assert len(operators) > 30
+    assert not {name for name in operators if not re.search(rf"\.{name}\(", examples)}
 
 
 def test_the_design_maps_every_package() -> None:
