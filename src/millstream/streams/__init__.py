@@ -21,6 +21,7 @@ from millstream.streams.options import (
     Materialized,
     OffsetReset,
     RecordContext,
+    StoreFormat,
     StoreSupplier,
     StoreType,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "SlidingWindows",
     "StateRestoreListener",
     "StateStoreContext",
+    "StoreFormat",
     "StoreKind",
     "StoreSpec",
     "StoreSupplier",

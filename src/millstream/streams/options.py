@@ -18,6 +18,14 @@ class StoreType(StrEnum):
     ROCKSDB = "rocksdb"
 
 
+class StoreFormat(StrEnum):
+    """What the stores of tables keep of a record besides its value and timestamp: Kafka's `dsl.store.format`."""
+
+    DEFAULT = "default"
+    HEADERS = "headers"
+    """Room for headers in every store on disk (KIP-1285). Stores in memory have none, as in Kafka Streams."""
+
+
 class OffsetReset(StrEnum):
     """Where a source begins when the group has no committed offset."""
 
@@ -33,6 +41,8 @@ class StoreSupplier:
     `history` makes a versioned store, which remembers for that long what the value of a key was at any time.
     `retention` belongs to window and session stores, `window_size` and `retain_duplicates` to window stores.
     `entries_max` makes an in-memory key-value store that keeps only so many rows: those used last.
+    `with_headers` keeps the headers that a row is put with (KIP-1271); it goes with none of `history`,
+    `retain_duplicates` and `entries_max`.
     The changelog of an aggregation is kept as long as its windows need, whatever `retention` says.
     """
 
@@ -43,8 +53,16 @@ class StoreSupplier:
     retain_duplicates: bool = False
     history: timedelta | None = None
     entries_max: int | None = None
+    with_headers: bool = False
 
     def __post_init__(self) -> None:
+        keeps_less = (
+            self.history is not None or self.retain_duplicates or self.entries_max is not None
+        )
+        if self.with_headers and keeps_less:
+            raise ValueError(
+                f"store {self.name}: with_headers goes with none of history, retain_duplicates and entries_max"
+            )
         if self.entries_max is None:
             return
         if self.entries_max < 1 or self.type is not StoreType.IN_MEMORY or self.history is not None:

@@ -25,7 +25,13 @@ from millstream.streams.queries import (
     WindowView,
 )
 from millstream.streams.serdes import Serde
-from millstream.streams.state import SessionStore, StoreFactory, in_memory_stores
+from millstream.streams.state import (
+    AggregationWithHeaders,
+    SessionStore,
+    StoreFactory,
+    ValueTimestampHeaders,
+    in_memory_stores,
+)
 from millstream.streams.state.key_value import OrderedRows
 from millstream.streams.state.store import StateStore
 from millstream.streams.state.window_rows import WindowRows
@@ -225,6 +231,36 @@ class TopologyTestDriver:
         if not isinstance(store, SessionStore):
             raise _other_kind(name, store, "session store")
         return SessionView(store)
+
+    def timestamped_key_value_store_with_headers(
+        self, name: str
+    ) -> KeyValueView[Any, ValueTimestampHeaders]:  # Any: the test's types
+        store = self._store_with_headers(name)
+        if not isinstance(store, OrderedRows):
+            raise _other_kind(name, store, "key-value store")
+        return KeyValueView(store, whole_rows=True)
+
+    def timestamped_window_store_with_headers(
+        self, name: str
+    ) -> WindowView[Any, ValueTimestampHeaders]:  # Any: the test's types
+        store = self._store_with_headers(name)
+        if not isinstance(store, WindowRows):
+            raise _other_kind(name, store, "window store")
+        return WindowView(store, whole_rows=True)
+
+    def session_store_with_headers(
+        self, name: str
+    ) -> SessionView[Any, AggregationWithHeaders]:  # Any: the test's types
+        store = self._store_with_headers(name)
+        if not isinstance(store, SessionStore):
+            raise _other_kind(name, store, "session store")
+        return SessionView(store, whole_rows=True)
+
+    def _store_with_headers(self, name: str) -> StateStore:
+        store = self._store(name)
+        if not store.spec.with_headers:
+            raise _other_kind(name, store, "store with headers")
+        return store
 
     def _store(self, name: str) -> StateStore:
         stores = self.stores()

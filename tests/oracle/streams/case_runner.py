@@ -8,10 +8,17 @@ from datetime import timedelta
 from difflib import unified_diff
 
 from streams.spec_functions import Unsupported, text, timestamps
+from streams.spec_processors import java_headers
 from streams.spec_topology import SpecProcessorTopology, SpecTopology, serde
 
 from millstream.errors import ConfigError
-from millstream.streams import StoreType, StreamsBuilder, StreamsConfig, TopologyBuilder
+from millstream.streams import (
+    StoreFormat,
+    StoreType,
+    StreamsBuilder,
+    StreamsConfig,
+    TopologyBuilder,
+)
 from millstream.streams.config import OnError
 from millstream.streams.errors import SerializationError, StreamsError, TopologyError
 from millstream.streams.serdes import Windowed
@@ -19,6 +26,7 @@ from millstream.streams.state import (
     KeyValueStore,
     PlainWindowStore,
     SessionStore,
+    SessionStoreWithHeaders,
     TimestampedKeyValueStore,
     TimestampedWindowStore,
     VersionedKeyValueStore,
@@ -64,6 +72,8 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
     if "ensure.explicit.internal.resource.naming" in config:
         explicit = config.pop("ensure.explicit.internal.resource.naming")
         builder["explicit_names"] = explicit == "true"
+    if "dsl.store.format" in config:
+        builder["store_format"] = StoreFormat(config.pop("dsl.store.format").lower())
     if "topology.optimization" in config:
         builder["optimization"] = config.pop("topology.optimization")
     fields = {
@@ -168,8 +178,7 @@ class CaseRunner:
             return
         with driver:
             if self._feed(driver):
-                added = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
-                self.actual["stores"] = _stores(driver, added, self._case["inputs"])
+                self.actual["stores"] = _stores(driver, spec, self._case["inputs"])
                 self.actual["dropped"] = driver.dropped_records
 
     def _build(self, builder_options: dict):
@@ -318,7 +327,9 @@ def _versions(store: VersionedKeyValueStore, inputs: list[dict]) -> Iterator[tup
             yield (text(key), valid_from), [shown(key), shown(value), valid_from]
 
 
-def _stores(driver: TopologyTestDriver, added: set[str], inputs: list[dict]) -> dict:
+def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
+    added = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
+    with_headers = spec.get("config", {}).get("dsl.store.format", "").lower() == "headers"
     dumped = {}
     for name, store in sorted(driver.stores().items()):
         rows = []
@@ -327,8 +338,9 @@ def _stores(driver: TopologyTestDriver, added: set[str], inputs: list[dict]) -> 
             continue
         if isinstance(store, PlainWindowStore):
             for window, value in store.fetch_all():
-                # Kafka Streams shows rows of in-memory join stores with their start as timestamp.
-                start = [] if store.spec.persistent or name in added else [window.start_ms]
+                # Join stores in memory, and all with headers, are shown with their start as timestamp.
+                plain = (store.spec.persistent and not with_headers) or name in added
+                start = [] if plain else [window.start_ms]
                 at = (text(window.key), window.start_ms)
                 rows.append((at, [shown(window), shown(value), *start]))
         if isinstance(store, TimestampedWindowStore):
@@ -341,6 +353,9 @@ def _stores(driver: TopologyTestDriver, added: set[str], inputs: list[dict]) -> 
         elif isinstance(store, SessionStore):
             for session, value in store.find_all_sessions():
                 at = (text(session.key), session.start_ms, session.end_ms)
+                if isinstance(store, SessionStoreWithHeaders):
+                    headers = java_headers(value.headers)
+                    value = f"AggregationWithHeaders{{aggregation={text(value.aggregation)}, headers={headers}}}"
                 rows.append((at, [shown(session), shown(value)]))
         elif isinstance(store, TimestampedKeyValueStore):
             for key, (value, timestamp) in store.all():

@@ -8,13 +8,28 @@ from streams.spec_functions import Unsupported, text
 
 from millstream.streams import PunctuationType, Record
 from millstream.streams.serdes import Windowed, string
-from millstream.streams.state import KeyValueStore
+from millstream.streams.state import KeyValueStore, ValueTimestampHeaders
 from millstream.streams.state.versioned import NOT_PUT, VALID_TO_UNDEFINED
 from streams import spec_functions as fn
 
 
+def java_headers(headers) -> str:
+    """Headers as Java prints them."""
+    each = (
+        f"RecordHeader(key = {name}, value = {'null' if value is None else list(value)})"
+        for name, value in headers
+    )
+    return f"RecordHeaders(headers = [{', '.join(each)}], isReadOnly = false)"
+
+
 def shown(stored) -> str:
-    """A stored value as text: null, the value, or value@timestamp where the store keeps timestamps."""
+    """A stored value as text: null, the value, value@timestamp where the store keeps timestamps, or as Java prints it."""
+    if isinstance(stored, ValueTimestampHeaders):
+        value, timestamp = stored
+        return (
+            f"ValueTimestampHeaders{{value={text(value)}, timestamp={timestamp},"
+            f" headers={java_headers(stored.headers)}}}"
+        )
     return f"{text(stored[0])}@{stored[1]}" if isinstance(stored, tuple) else text(stored)
 
 

@@ -18,7 +18,7 @@ from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import SourceDefinition
 from millstream.streams.errors import TopologyError
-from millstream.streams.options import Materialized, OffsetReset, StoreType
+from millstream.streams.options import Materialized, OffsetReset, StoreFormat, StoreType
 from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
@@ -33,18 +33,20 @@ class StreamsBuilder:
     """Collects the calls of one topology.
 
     Serdes that are not given are the application's default serdes. `store_type` is where stores live
-    that do not say so themselves. `explicit_names` refuses generated names of topics and stores.
-    `optimization` is the setting `topology.optimization`: `none`, `all`, or names with commas between.
+    that do not say so themselves, `store_format` what those of tables keep (dsl.store.format). `explicit_names`
+    refuses generated names of topics and stores. `optimization` is the setting `topology.optimization`: `none`,
+    `all`, or names with commas between.
     """
 
     def __init__(
         self,
         *,
         store_type: StoreType = StoreType.ROCKSDB,
+        store_format: StoreFormat = StoreFormat.DEFAULT,
         explicit_names: bool = False,
         optimization: str = "none",
     ) -> None:
-        self._graph = StreamGraph(store_type)
+        self._graph = StreamGraph(store_type, store_format)
         self._explicit_names = explicit_names
         self._optimizations = optimizations(optimization)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from millstream.streams.errors import TopologyError
-from millstream.streams.options import StoreType
+from millstream.streams.options import StoreFormat, StoreType
 from millstream.streams.topology import SinkNode, SourceNode, StoreSpec, TopologyWriter
 from millstream.streams.topology.names import REPARTITION_SUFFIX, NameGenerator, is_generated
 from millstream.streams.topology.nodes import ProcessorNode
@@ -130,9 +130,12 @@ class RepartitionGraphNode(GraphNode):
 class StreamGraph:
     """All nodes of one StreamsBuilder, and the names it has given out."""
 
-    def __init__(self, store_type: StoreType) -> None:
+    def __init__(
+        self, store_type: StoreType, store_format: StoreFormat = StoreFormat.DEFAULT
+    ) -> None:
         self.names = NameGenerator()
         self.store_type = store_type
+        self.store_format = store_format
         self.join_repartitions: dict[str, RepartitionGraphNode] = {}
         """Streams that were repartitioned for a join under their own name: the next join reuses that."""
         self.repartitions: dict[GraphNode, dict[RepartitionGraphNode, None]] = {}

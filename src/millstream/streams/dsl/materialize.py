@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from millstream.streams.dsl.graph import StreamGraph
-from millstream.streams.options import Materialized, StoreType
+from millstream.streams.options import Materialized, StoreFormat, StoreType
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology.names import check_name
@@ -39,16 +39,22 @@ def key_value_store(
     name = options.store_name
     name = graph.names.store_name(prefix) if name is None else check_name(name)
     history = None if supplier is None else supplier.history
+    persistent = (store_type or graph.store_type) is StoreType.ROCKSDB
+    if supplier is None:
+        with_headers = persistent and graph.store_format is StoreFormat.HEADERS
+    else:
+        with_headers = supplier.with_headers
     spec = _with_logging(
         StoreSpec(
             name=name,
             kind=StoreKind.TIMESTAMPED_KEY_VALUE if history is None else StoreKind.VERSIONED,
-            persistent=(store_type or graph.store_type) is StoreType.ROCKSDB,
+            persistent=persistent,
             key=options.key or key,
             value=options.value or value,
             caching=options.caching,
             retention_ms=None if history is None else to_ms(history),
             entries_max=None if supplier is None else supplier.entries_max,
+            with_headers=with_headers,
         ),
         options.logging,
     )

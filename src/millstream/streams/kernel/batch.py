@@ -102,6 +102,9 @@ def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
         for batch in batches:
             assert batch.old_values is not None, "all parents of a table send old values, or none"
             old_values += batch.old_values
+    newest: list[bool] | None = None
+    if any(batch.newest is not None for batch in batches):
+        newest = [each for batch in batches for each in batch.newest or [True] * len(batch)]
     whole = Batch(
         [key for batch in batches for key in batch.keys],
         [value for batch in batches for value in batch.values],
@@ -109,6 +112,7 @@ def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
         [headers for batch in batches for headers in batch.headers],
         [ordinal for batch in batches for ordinal in batch.ordinals],
         old_values,
+        newest,
     )
     return whole.take(sorted(range(len(whole)), key=whole.ordinals.__getitem__))
 

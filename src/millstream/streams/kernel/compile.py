@@ -27,6 +27,7 @@ from millstream.streams.kernel import (
 )
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.record_headers import KeepsRecordHeaders
 from millstream.streams.queries.views import read_only
 from millstream.streams.serdes import bytes_
 from millstream.streams.serdes.change import changes
@@ -101,10 +102,8 @@ def make_operator(
         return made
     if kind in _WITH_STORE:
         name: str | None = spec.store  # type: ignore[attr-defined]  # every specification of that table has one
-        with_store: Operator = _WITH_STORE[kind](
-            context, spec, None if name is None else stores[name]
-        )
-        return with_store
+        store = None if name is None else stores[name]
+        return _logging_headers(_WITH_STORE[kind](context, spec, store), store)
     if isinstance(spec, ops.Process):
         return processors.Process(context, spec, node.name, allowed)
     if isinstance(spec, ops.StreamJoin):
@@ -125,10 +124,17 @@ def make_operator(
     if isinstance(spec, ops.TableTransformValues):
         own = None if spec.store is None else stores[spec.store]
         assert own is None or isinstance(own, tables.ROW_STORES), "as the DSL made it"
-        return transform_values.TableTransformValues(context, spec, own, allowed)
+        operator = transform_values.TableTransformValues(context, spec, own, allowed)
+        return _logging_headers(operator, own)
     foreign = _foreign_key_join(spec, context, stores, reader.lookup)
     assert foreign is not None, f"no operator for {spec}"
     return foreign
+
+
+def _logging_headers(operator: Operator, store: StateStore | None) -> Operator:
+    """The operator of a table, with what its store needs to log deletions."""
+    logs = store is not None and store.spec.with_headers and store.changelog is not None
+    return KeepsRecordHeaders(operator) if logs else operator
 
 
 def resolve(

@@ -135,8 +135,8 @@ def _store_lookup(store: TableStore, as_of: AsOf | None) -> Lookup:
 
         def session(key: object) -> Row | None:
             assert isinstance(key, Windowed), "a session table is read by windowed keys"
-            value = store.fetch_session(key.key, key.start_ms, key.end_ms)
-            return None if value is None else (value, key.end_ms)
+            row = store.fetch_session(key.key, key.start_ms, key.end_ms)
+            return None if row is None else (store.aggregate_of(row), key.end_ms)
 
         return session
     if isinstance(store, TimestampedWindowStore):

@@ -46,7 +46,10 @@ class SessionAggregate(Operator):
         close_time = stream_time - spec.windows.grace_ms - gap
         aggregate = spec.initializer()
         start = end = at
-        touched = store.find_sessions(key, at - gap, at + gap)
+        touched = [
+            (session, store.aggregate_of(stored))
+            for session, stored in store.find_sessions(key, at - gap, at + gap)
+        ]
         for session, value in touched:
             aggregate = spec.merger(key, aggregate, value)
             start, end = min(start, session.start_ms), max(end, session.end_ms)
@@ -79,8 +82,9 @@ class SessionAggregate(Operator):
         self._store.times[self._emitted] = close_time
         if close_time - 1 < first:
             return
-        for session, value in list(self._store.fetch_closed(first, close_time - 1)):
-            _append(batch, row, out, (session, None, value), batch.headers[row])
+        for session, stored in list(self._store.fetch_closed(first, close_time - 1)):
+            change = (session, None, self._store.aggregate_of(stored))
+            _append(batch, row, out, change, batch.headers[row])
 
 
 def _append(

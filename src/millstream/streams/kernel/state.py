@@ -109,7 +109,7 @@ class TaskState:
             return
         last_offset = raw.offsets[-1]
         for store in self._restored_from(topic):
-            store.restore(raw.keys, raw.values, raw.timestamps, last_offset + 1)
+            store.restore(raw.keys, raw.values, raw.timestamps, last_offset + 1, raw.headers)
         if topic in self._restored:
             self._restored[topic] += len(raw)
             for listener, changelog, store in self._told(topic):

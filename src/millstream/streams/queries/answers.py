@@ -68,7 +68,7 @@ def _of_windows(store: StateStore, query: Query) -> Ask | None:
         case (WindowRows(), WindowRangeQuery(None, int(first), int(last))):
             return lambda: list(store.fetch_all(first, last))
         case SessionStore(), WindowRangeQuery(key, None, None):
-            return lambda: store.fetch(key)
+            return lambda: [(session, store.aggregate_of(row)) for session, row in store.fetch(key)]
         case _:
             return None
 

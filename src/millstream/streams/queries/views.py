@@ -1,7 +1,7 @@
 """Views of stores that cannot write: what an application is shown of its stores, and a processor of global ones (KIP-67).
 
 A view sees what its store holds at the moment of a call, uncommitted writes of the running batch included. The rows
-of a table's store are shown without their timestamps, unless `whole_rows`.
+of a table's store are shown without their timestamps and headers, unless `whole_rows`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class _View:
 
     def __init__(self, store: StateStore, *, whole_rows: bool = False) -> None:
         self.name = store.name
-        pairs = store.spec.is_timestamped and not whole_rows
-        self._show: Show = itemgetter(0) if pairs else lambda row: row
+        only_first = store.spec.is_timestamped or store.spec.with_headers
+        self._show: Show = itemgetter(0) if only_first and not whole_rows else lambda row: row
 
     def _shown(self, row: Stored) -> Stored:
         return None if row is None else self._show(row)
@@ -100,18 +100,19 @@ class WindowView(_View, ReadOnlyWindowStore[K, V]):
 
 
 class SessionView(_View, ReadOnlySessionStore[K, V]):
-    def __init__(self, store: SessionStore) -> None:
-        super().__init__(store)
+    def __init__(self, store: SessionStore, *, whole_rows: bool = False) -> None:
+        super().__init__(store, whole_rows=whole_rows)
         self._store = store
 
     def fetch_session(self, key: K, start: int, end: int) -> V | None:
-        value: V | None = self._store.fetch_session(key, start, end)
-        return value
+        row: V | None = self._shown(self._store.fetch_session(key, start, end))
+        return row
 
     def sessions_of_key(
         self, key: K, earliest_end: int, latest_start: int, *, reverse: bool
     ) -> list[tuple[Windowed[K], V]]:
-        return self._store.sessions_of_key(key, earliest_end, latest_start, reverse=reverse)
+        rows = self._store.sessions_of_key(key, earliest_end, latest_start, reverse=reverse)
+        return [(session, self._show(row)) for session, row in rows]
 
     def sessions_of_keys(
         self,
@@ -122,9 +123,10 @@ class SessionView(_View, ReadOnlySessionStore[K, V]):
         *,
         reverse: bool,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        return self._store.sessions_of_keys(
+        rows = self._store.sessions_of_keys(
             keys, earliest_end, latest_start, latest_end, reverse=reverse
         )
+        return ((session, self._show(row)) for session, row in rows)
 
 
 class VersionedView(_View, ReadOnlyVersionedStore[K]):
@@ -144,7 +146,7 @@ def read_only(store: StateStore) -> object:
         case WindowRows():
             return WindowView[Stored, Stored](store, whole_rows=True)
         case SessionStore():
-            return SessionView[Stored, Stored](store)
+            return SessionView[Stored, Stored](store, whole_rows=True)
         case VersionedKeyValueStore():
             return VersionedView[Stored](store)
         case _:  # a store of the user's own making: nobody else knows which of its methods write

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.varint import read_varint, write_varint
 
 _OLD, _NEW, _BOTH = 0, 1, 2
 
@@ -31,7 +32,7 @@ def changes(inner: Serde[Any]) -> Serde[Change]:  # Any: rows of any type
         if change.new is None:
             return old + bytes((_OLD,))
         new = encode_value(change.new)
-        return _zigzag_varint(len(new)) + new + old + bytes((_BOTH,))
+        return write_varint(len(new)) + new + old + bytes((_BOTH,))
 
     def decode(data: bytes) -> Change:
         kind = data[-1]
@@ -41,28 +42,7 @@ def changes(inner: Serde[Any]) -> Serde[Change]:  # Any: rows of any type
             return Change(None, decode_value(data[:-1]))
         if kind != _BOTH:
             raise ValueError(f"a change ends in 0, 1 or 2, not in {kind}")
-        length, at = _read_zigzag_varint(data)
+        length, at = read_varint(data)
         return Change(decode_value(data[at : at + length]), decode_value(data[at + length : -1]))
 
     return Serde(f"change({inner.name})", encode, decode, inner.immutable)
-
-
-def _zigzag_varint(number: int) -> bytes:
-    rest = number << 1
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-def _read_zigzag_varint(data: bytes) -> tuple[int, int]:
-    value = shift = at = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value >> 1, at
-        shift += 7

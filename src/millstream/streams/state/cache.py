@@ -7,11 +7,11 @@ last update of each came from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.transaction import TransactionalRows
 
-Headers = tuple[tuple[str, bytes | None], ...]
 _ENTRY_OVERHEAD_BYTES = 96
 """About what Kafka Streams counts for an entry besides its key and value."""
 
@@ -51,15 +51,23 @@ class RecordCache:
         self.origin = Origin()
         """Of what is written next; whoever processes records sets it."""
 
-    def write(self, row_key: bytes, log_key: bytes, stored: bytes | None, timestamp: int) -> None:
-        """To be called before the rows are changed."""
+    def write(
+        self,
+        row_key: bytes,
+        log_key: bytes,
+        stored: bytes | None,
+        timestamp: int,
+        headers: Headers | None = None,
+    ) -> None:
+        """To be called before the rows are changed. `headers` of the record, where the store knows better than `origin`."""
+        origin = self.origin if headers is None else replace(self.origin, headers=headers)
         known = self._entries.pop(row_key, None)
         if known is None:
             before = self._rows.get(row_key)
         else:
             before = known.before
             self.size_bytes -= known.size_bytes
-        entry = CacheEntry(row_key, log_key, before, stored, timestamp, self.origin)
+        entry = CacheEntry(row_key, log_key, before, stored, timestamp, origin)
         self._entries[row_key] = entry
         self.size_bytes += entry.size_bytes
 

@@ -11,6 +11,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from millstream.streams.options import RecordContext
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
 from millstream.streams.state.suppression_buffer import NO_TIMESTAMP, Buffered
 
@@ -65,7 +66,9 @@ class JoinBuffer(StateStore):
         super().discard()
         self._find_oldest()
 
-    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
+    ) -> None:
         """The time and the number that were reached can be read from the keys."""
         at, number = _TIME.unpack_from(key)[1], _SEQUENCE.unpack(key[-_SEQUENCE.size :])[0]
         self.times[_OBSERVED] = max(self.times.get(_OBSERVED, -1), at)

@@ -13,6 +13,7 @@ from struct import Struct
 from millstream.streams.errors import StreamsError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlyKeyValueStore, Stored
 from millstream.streams.state.running_rows import RunningRows, Written
 from millstream.streams.state.store import DECODED_ROWS_MAX, Change, StateStore, StoreParts
@@ -160,7 +161,7 @@ class TimestampedKeyValueStore(OrderedRows):
 
     def change_of(self, entry: CacheEntry) -> Change:
         new, old = (
-            None if stored is None else self._decode_value(stored[8:])
+            None if stored is None else self.decode_row(stored)[0]
             for stored in (entry.stored, entry.before)
         )
         return Change(self._key.decode(entry.row_key), new, old, entry.timestamp, entry.origin)
@@ -182,7 +183,9 @@ class TimestampedKeyValueStore(OrderedRows):
         super().close()
         self._decoded.clear()
 
-    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, timestamp: int, _headers: Headers
+    ) -> None:
         self._decoded.pop(key, None)
         self.rows.put(key, None if value is None else _pack_timestamp(timestamp) + value)
 
@@ -230,5 +233,7 @@ class KeyValueStore(OrderedRows):
     def decode_row(self, stored: bytes) -> Stored:
         return self._decode_value(stored)
 
-    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
+    ) -> None:
         self.rows.put(key, value)

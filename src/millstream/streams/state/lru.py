@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.store import StateStore, StoreParts
 
@@ -72,11 +73,13 @@ class LruTimestampedKeyValueStore(TimestampedKeyValueStore):
         super().discard()
         self._recent.discard()
 
-    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
-        super().restore_row(key, value, timestamp)
+    def restore_row(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        super().restore_row(key, value, timestamp, headers)
         gone = _restored(self._recent, key, value)
         if gone is not None:
-            super().restore_row(gone, None, timestamp)
+            super().restore_row(gone, None, timestamp, ())
 
 
 class LruKeyValueStore(KeyValueStore):
@@ -110,11 +113,13 @@ class LruKeyValueStore(KeyValueStore):
         super().discard()
         self._recent.discard()
 
-    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
-        super().restore_row(key, value, timestamp)
+    def restore_row(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        super().restore_row(key, value, timestamp, headers)
         gone = _restored(self._recent, key, value)
         if gone is not None:
-            super().restore_row(gone, None, timestamp)
+            super().restore_row(gone, None, timestamp, ())
 
 
 def _recent(store: StateStore) -> RecentKeys:

@@ -8,12 +8,15 @@ from typing import Final
 from millstream.streams.state.custom import CustomStore
 from millstream.streams.state.join_buffer import JoinBuffer
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
+from millstream.streams.state.key_value_headers import TimestampedKeyValueStoreWithHeaders
 from millstream.streams.state.lru import LruKeyValueStore, LruTimestampedKeyValueStore
 from millstream.streams.state.plain_window import PlainWindowStore
 from millstream.streams.state.session import SessionStore
+from millstream.streams.state.session_headers import SessionStoreWithHeaders
 from millstream.streams.state.store import StateStore, StoreParts
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.timestamped_window import TimestampedWindowStore
+from millstream.streams.state.timestamped_window_headers import TimestampedWindowStoreWithHeaders
 from millstream.streams.state.unmatched import UnmatchedStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology.stores import StoreKind
@@ -35,9 +38,16 @@ _BOUNDED: Final[Mapping[StoreKind, type[StateStore]]] = {
     StoreKind.KEY_VALUE: LruKeyValueStore,
     StoreKind.TIMESTAMPED_KEY_VALUE: LruTimestampedKeyValueStore,
 }
+_WITH_HEADERS: Final[Mapping[StoreKind, type[StateStore]]] = {
+    StoreKind.SESSION: SessionStoreWithHeaders,
+    StoreKind.TIMESTAMPED_KEY_VALUE: TimestampedKeyValueStoreWithHeaders,
+    StoreKind.TIMESTAMPED_WINDOW: TimestampedWindowStoreWithHeaders,
+}
 
 
 def open_store(parts: StoreParts) -> StateStore:
     """The store of this specification, ready for use."""
-    kinds = _KINDS if parts.spec.entries_max is None else _BOUNDED
-    return kinds[parts.spec.kind](parts)
+    spec = parts.spec
+    if spec.with_headers:
+        return _WITH_HEADERS[spec.kind](parts)
+    return (_KINDS if spec.entries_max is None else _BOUNDED)[spec.kind](parts)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from struct import Struct
 
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import Stored
 from millstream.streams.state.segmented import pack_time, unpack_time
 from millstream.streams.state.store import StoreParts
@@ -45,7 +46,9 @@ class PlainWindowStore(WindowRows):
         found = self.rows_of_key(key, start, start)
         return found[0][1] if found else None
 
-    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
+    ) -> None:
         start = unpack_time(key, len(key) - 12)[0]
         if value is None and self._duplicates:
             return

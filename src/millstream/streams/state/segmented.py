@@ -13,7 +13,6 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from struct import Struct
 
-from millstream.streams.errors import StreamsError
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.streams.state.store import StateStore, StoreParts
 
@@ -48,15 +47,6 @@ class SegmentedStore(StateStore):
 
     def forget(self, row_key: bytes) -> None:
         """A row is being deleted with its segment."""
-
-    def encoded(self, key: object, value: object) -> tuple[bytes, bytes | None]:
-        """Key and value as bytes."""
-        try:
-            return self._encode_key(key), None if value is None else self._encode_value(value)
-        except StreamsError:
-            raise
-        except Exception as error:
-            raise self._unwritable(key, value) from error
 
     def segment(self, time: int) -> bytes:
         return pack_time(time // self._segment_ms)

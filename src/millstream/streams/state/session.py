@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
 from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlySessionStore, Stored
 from millstream.streams.state.segmented import SegmentedStore, pack_time, unpack_time
 from millstream.streams.state.store import Change
@@ -24,29 +25,39 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         if end < self.oldest_visible():
             return None
         stored = self.rows.get(self._row_key(self._changelog_key(key, start, end), end))
-        return None if stored is None else self._decode_value(stored)
+        return None if stored is None else self.decode_row(stored)
 
     def put(self, session: Windowed[Stored], value: object, timestamp: int | None = None) -> None:
         """Set the value of a session; None removes it.
 
         `timestamp` is that of the changelog record; if it is not given, that of the record being processed.
         """
-        timestamp = self.now() if timestamp is None else timestamp
-        key = self._changelog_key(session.key, session.start_ms, session.end_ms)
         written = self.encoded(session.key, value)[1]
+        self.put_row(session, written, self.now() if timestamp is None else timestamp)
+
+    def put_row(self, session: Windowed[Stored], stored: bytes | None, timestamp: int) -> None:
+        """Set the stored form of a session."""
+        key = self._changelog_key(session.key, session.start_ms, session.end_ms)
         row_key = self._row_key(key, session.end_ms)
         if self.cache is not None:
-            self.cache.write(row_key, key, written, timestamp)
+            headers = self.record_headers() if self.spec.with_headers else None
+            self.cache.write(row_key, key, stored, timestamp, headers)
         if (
-            written is not None or self.spec.persistent
+            stored is not None or self.spec.persistent
         ):  # in memory a removal is not the newest session
             self.advance(session.end_ms)
         if self.is_expired(session.end_ms):
             self.expired_puts += 1
         else:
-            self.rows.put(row_key, written)
+            self.rows.put(row_key, stored)
         if self.changelog is not None and self.cache is None:
-            self.changelog.append(key, written, timestamp)
+            written = None if stored is None else self.logged_value(stored)
+            headers = self.logged_headers(stored, self.record_headers())
+            self.changelog.append(key, written, timestamp, headers)
+
+    def aggregate_of(self, row: Stored) -> Stored:
+        """The aggregate that operators work with, of a row as processors see it."""
+        return row
 
     def remove(self, session: Windowed[Stored]) -> None:
         """Remove a session."""
@@ -55,7 +66,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def change_of(self, entry: CacheEntry) -> Change:
         data, start, end = self._split(entry.row_key)
         new, old = (
-            None if stored is None else self._decode_value(stored)
+            None if stored is None else self.aggregate_of(self.decode_row(stored))
             for stored in (entry.stored, entry.before)
         )
         return Change(Windowed(self._key.decode(data), start, end), new, old, end, entry.origin)
@@ -69,7 +80,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         for row_key, stored in self.rows_of(data, low, MAX_TIMESTAMP - 1, reverse=reverse):
             row_data, start, end = self._split(row_key)
             if row_data == data and start <= latest_start:
-                found.append((Windowed(key, start, end), self._decode_value(stored)))
+                found.append((Windowed(key, start, end), self.decode_row(stored)))
         if not self.spec.persistent:  # of sessions with one end the latest start comes first
             found.sort(key=lambda row: (row[0].end_ms, -row[0].start_ms), reverse=reverse)
         return found
@@ -109,16 +120,27 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         if not (self._time_first or self.spec.persistent):
             found = iter(sorted(found, key=lambda row: (row[2], row[0], row[1]), reverse=reverse))
         for data, start, end, stored in found:
-            yield data, Windowed(self._key.decode(data), start, end), self._decode_value(stored)
+            yield data, Windowed(self._key.decode(data), start, end), self.decode_row(stored)
 
-    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, _timestamp: int, headers: Headers
+    ) -> None:
         end = unpack_time(key, len(key) - 16)[0]
         self.advance(end)
         if not self.is_expired(end):
-            self.rows.put(self._row_key(key, end), value)
+            row = None if value is None else self.restored_row(value, headers)
+            self.rows.put(self._row_key(key, end), row)
+
+    def restored_row(self, value: bytes, _headers: Headers) -> bytes:
+        """The stored form of a changelog record."""
+        return value
 
     def row_time(self, row_key: bytes) -> int:
         return self._split(row_key)[2]
+
+    def decode_row(self, stored: bytes) -> Stored:
+        """A row as the application sees it."""
+        return self._decode_value(stored)
 
     def _changelog_key(self, key: object, start: int, end: int) -> bytes:
         return self.encoded(key, None)[0] + pack_time(end) + pack_time(start)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any, NamedTuple, Protocol
 
 from millstream.streams.config import StreamsConfig
-from millstream.streams.errors import SerializationError
+from millstream.streams.errors import SerializationError, StreamsError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.state.cache import CacheEntry, Origin, RecordCache
-from millstream.streams.state.changelog import Changelog
+from millstream.streams.state.changelog import Changelog, Headers
+from millstream.streams.state.header_rows import split_headers
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology.stores import StoreSpec
 
-Headers = tuple[tuple[str, bytes | None], ...]
 DECODED_ROWS_MAX = 100_000
 
 
@@ -48,6 +49,7 @@ class ChangelogRecord(NamedTuple):
     key: bytes
     value: bytes | None
     timestamp: int
+    headers: Headers = ()
 
 
 class Change(NamedTuple):
@@ -119,14 +121,23 @@ class StateStore(ABC):
         entries = [] if self.cache is None else self.cache.take()
         if self.changelog is not None:
             for entry in entries:
-                headers = entry.origin.headers if self.spec.log_headers else ()
                 value = None if entry.stored is None else self.logged_value(entry.stored)
+                headers = self.logged_headers(entry.stored, entry.origin.headers)
                 self.changelog.append(entry.log_key, value, entry.timestamp, headers)
         return [self.change_of(entry) for entry in entries] if as_changes else []
 
     def logged_value(self, stored: bytes) -> bytes:
         """The changelog's form of a stored row."""
         return stored
+
+    def logged_headers(self, stored: bytes | None, record_headers: Headers) -> Headers:
+        """The headers of the changelog record of a row, or of its deletion (None) by a record with these headers.
+
+        A store with headers logs those of the row; a deletion has those of the record that deletes (KIP-1271).
+        """
+        if stored is not None and self.spec.with_headers:
+            return split_headers(stored)[0]
+        return record_headers if self.spec.with_headers or self.spec.log_headers else ()
 
     def change_of(self, entry: CacheEntry) -> Change:
         """Only asked of stores that are cached and belong to a table."""
@@ -138,10 +149,14 @@ class StateStore(ABC):
         values: Sequence[bytes | None],
         timestamps: Sequence[int],
         next_offset: int,
+        headers: Sequence[Headers] | None = None,
     ) -> None:
         """Apply changelog records; they are committed at once with the offset after them."""
-        columns = zip(keys, values, timestamps, strict=True)
-        self.restore_rows([ChangelogRecord(k, v, at) for k, v, at in columns if k is not None])
+        given = repeat((), len(keys)) if headers is None else headers
+        columns = zip(keys, values, timestamps, given, strict=True)
+        self.restore_rows(
+            [ChangelogRecord(k, v, at, h) for k, v, at, h in columns if k is not None]
+        )
         self.commit(changelog_offset=next_offset, marker=self.rows.metadata.marker)
 
     def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:
@@ -150,13 +165,24 @@ class StateStore(ABC):
             self.restore_row(*record)
 
     @abstractmethod
-    def restore_row(self, key: bytes, value: bytes | None, timestamp: int, /) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers, /
+    ) -> None:
         """Put one changelog record into the rows, in the form the store keeps them."""
 
     def close(self) -> None:
         """Every access raises InvalidStoreError from now on."""
         self.is_open = False
         self.rows.close(self.name)
+
+    def encoded(self, key: object, value: object) -> tuple[bytes, bytes | None]:
+        """Key and value as bytes."""
+        try:
+            return self._encode_key(key), None if value is None else self._encode_value(value)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise self._unwritable(key, value) from error
 
     def record_headers(self) -> Headers:
         """The headers of the record being processed."""

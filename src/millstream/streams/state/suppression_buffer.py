@@ -14,6 +14,7 @@ from struct import Struct
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.options import RecordContext
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.store import ChangelogRecord, StateStore, StoreParts
 from millstream.streams.topology.java_order import hash_order_of_bytes
 
@@ -136,7 +137,9 @@ class SuppressionBuffer(StateStore):
         self._dirty = []
         self._load()
 
-    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
+    ) -> None:
         self.rows.put(key, value)
 
     def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import Stored
 from millstream.streams.state.running_rows import RunningRows, Written
 from millstream.streams.state.segmented import pack_time, unpack_time
@@ -111,7 +112,7 @@ class TimestampedWindowStore(WindowRows):
     def change_of(self, entry: CacheEntry) -> Change:
         data, start = self.split(entry.row_key)
         new, old = (
-            None if stored is None else self._decode_value(stored[8:])
+            None if stored is None else self.decode_row(stored)[0]
             for stored in (entry.stored, entry.before)
         )
         return Change(self.window(data, start), new, old, entry.timestamp, entry.origin)
@@ -129,13 +130,20 @@ class TimestampedWindowStore(WindowRows):
         super().close()
         self._decoded.clear()
 
-    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
         start = unpack_time(key, len(key) - 12)[0]
         self.advance(start)
         if not self.is_expired(start):
             row_key = self.row_key(key[:-12], start)
             self.forget(row_key)
-            self.rows.put(row_key, None if value is None else pack_time(timestamp) + value)
+            row = None if value is None else self.restored_row(value, timestamp, headers)
+            self.rows.put(row_key, row)
+
+    def restored_row(self, value: bytes, timestamp: int, _headers: Headers) -> bytes:
+        """The stored form of a changelog record."""
+        return pack_time(timestamp) + value
 
     def forget(self, row_key: bytes) -> None:
         self._decoded.pop(row_key, None)

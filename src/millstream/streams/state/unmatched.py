@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
 
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.store import StateStore, StoreParts
 
 _LENGTH = Struct(">i")
@@ -65,7 +66,9 @@ class UnmatchedStore(StateStore):
             for value in self._values(stored):
                 yield at, self._sides[is_left].decode(value[1:])
 
-    def restore_row(self, key: bytes, value: bytes | None, _timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers
+    ) -> None:
         self.rows.put(key, value)
 
     def _data(self, at: Unmatched) -> bytes:

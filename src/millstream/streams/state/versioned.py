@@ -11,6 +11,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from millstream.streams.errors import StreamsError
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlyVersionedStore, Stored, VersionedRecord
 from millstream.streams.state.store import StateStore, StoreParts
 
@@ -93,7 +94,9 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         """All keys that have a version, deleted ones included, in the order of their bytes."""
         return (self._key.decode(data) for data, _ in self.rows.scan(b"", None))
 
-    def restore_row(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def restore_row(
+        self, key: bytes, value: bytes | None, timestamp: int, _headers: Headers
+    ) -> None:
         if timestamp >= self._oldest_ms:
             self._insert(key, Version(timestamp, value))
 

@@ -32,6 +32,13 @@ class StoreKind(Enum):
     """Made by `supplier`: see state/custom.py."""
 
 
+_KINDS_WITH_HEADERS = (
+    StoreKind.TIMESTAMPED_KEY_VALUE,
+    StoreKind.TIMESTAMPED_WINDOW,
+    StoreKind.SESSION,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class StoreSpec:
     """One state store. Serdes that are None are the application's default serdes.
@@ -61,11 +68,19 @@ class StoreSpec:
     """Of a key-value store: only so many rows are kept, those used last."""
     supplier: Callable[[], Any] | None = None  # Any: a CustomStateStore, which topologies know not
     """Of a custom store: makes it, once for every task."""
+    with_headers: bool = False
+    """Rows keep the headers they are put with (KIP-1271); of timestamped key-value, timestamped window and session stores."""
 
     def __post_init__(self) -> None:
         if (self.kind is StoreKind.CUSTOM) != (self.supplier is not None):
             raise ValueError(
                 f"store {self.name}: kind CUSTOM and supplier= belong together, and to no other kind"
+            )
+        can_keep_headers = self.kind in _KINDS_WITH_HEADERS and self.entries_max is None
+        if self.with_headers and not can_keep_headers:
+            kinds = ", ".join(kind.value for kind in _KINDS_WITH_HEADERS)
+            raise ValueError(
+                f"store {self.name} of kind {self.kind.value} keeps no headers; these do, without entries_max: {kinds}"
             )
 
     @property

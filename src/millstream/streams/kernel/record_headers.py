@@ -1,0 +1,32 @@
+"""Operators whose store keeps headers: a deleted row is logged with the headers of the record that deleted it (KIP-1271).
+
+Nothing else that the DSL writes to a store has headers (KIP-1285), so this is all an operator would have to know of them.
+Operators do not; where records have headers, this one hands them out one by one, and says whose turn it is.
+"""
+
+from __future__ import annotations
+
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, merge_by_ordinal
+from millstream.streams.kernel.operator import Operator
+
+
+class KeepsRecordHeaders(Operator):
+    """The operator inside, with the task's `record_headers` as they are for each row."""
+
+    def __init__(self, inside: Operator) -> None:
+        super().__init__(inside.context)
+        self._inside = inside
+        self.multiplies = inside.multiplies
+        self.has_side_effects = inside.has_side_effects
+        self.needs_records = inside.needs_records
+
+    def process(self, batch: Batch) -> Batch:
+        context = self.context
+        if not any(batch.headers):
+            context.record_headers = NO_HEADERS
+            return self._inside.process(batch)
+        given = []
+        for row, headers in enumerate(batch.headers):
+            context.record_headers = headers
+            given.append(self._inside.process(batch.take((row,))))
+        return merge_by_ordinal(given)

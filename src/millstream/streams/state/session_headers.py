@@ -1,0 +1,52 @@
+"""Session stores that keep the headers of each session: Kafka Streams' SessionStoreWithHeaders (KIP-1271)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.state.cache import CacheEntry
+from millstream.streams.state.changelog import Headers
+from millstream.streams.state.header_rows import (
+    AggregationWithHeaders,
+    split_headers,
+    with_headers,
+    without_headers,
+)
+from millstream.streams.state.read_only import Stored
+from millstream.streams.state.session import SessionStore
+from millstream.streams.state.store import Change
+
+
+class SessionStoreWithHeaders(SessionStore):
+    """Rows are AggregationWithHeaders. Operators of the DSL put theirs without headers (KIP-1285)."""
+
+    def put(
+        self,
+        session: Windowed[Stored],
+        value: object,
+        timestamp: int | None = None,
+        headers: Headers = (),
+    ) -> None:
+        """Set the aggregate of a session; None removes it. `timestamp` as of other session stores."""
+        written = self.encoded(session.key, value)[1]
+        stored = None if written is None else with_headers(written, headers)
+        self.put_row(session, stored, self.now() if timestamp is None else timestamp)
+
+    def aggregate_of(self, row: Stored) -> Stored:
+        return row.aggregation
+
+    def logged_value(self, stored: bytes) -> bytes:
+        return without_headers(stored)
+
+    def change_of(self, entry: CacheEntry) -> Change:
+        """What leaves the cache has the headers of the session, not those of the record, as in Kafka Streams."""
+        headers = () if entry.stored is None else split_headers(entry.stored)[0]
+        return super().change_of(entry)._replace(origin=replace(entry.origin, headers=headers))
+
+    def decode_row(self, stored: bytes) -> AggregationWithHeaders:
+        headers, aggregate = split_headers(stored)
+        return AggregationWithHeaders(self._decode_value(aggregate), headers)
+
+    def restored_row(self, value: bytes, headers: Headers) -> bytes:
+        return with_headers(value, headers)
