@@ -10,11 +10,13 @@ from millstream.streams.dsl import (
     KGroupedTable,
     KStream,
     KTable,
+    SessionWindowedCogroupedKStream,
     SessionWindowedKStream,
     StreamsBuilder,
+    TimeWindowedCogroupedKStream,
     TimeWindowedKStream,
 )
-from millstream.streams.dsl.stream_stream_join import JoinWindows, StreamJoined
+from millstream.streams.dsl.stream_stream_join import StreamJoined
 from millstream.streams.dsl.suppressed import Suppressed
 from millstream.streams.dsl.windowed import EmitStrategy
 from millstream.streams.options import (
@@ -33,6 +35,7 @@ from millstream.streams.state.store import ChangelogRecord
 from millstream.streams.topology import Topology, TopologyBuilder
 from millstream.streams.topology.stores import StoreKind, StoreSpec
 from millstream.streams.windows import (
+    JoinWindows,
     SessionWindows,
     SlidingWindows,
     TimeWindows,
@@ -58,6 +61,7 @@ __all__ = [
     "Record",
     "RecordContext",
     "Serde",
+    "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
@@ -72,6 +76,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsConfig",
     "Suppressed",
+    "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
     "TimeWindows",
     "Topology",

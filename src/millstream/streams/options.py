@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Generic, TypeVar
 
 from millstream.streams.serdes.serde import Serde
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class StoreType(StrEnum):
@@ -56,6 +59,17 @@ class StoreSupplier:
     with_headers: bool = False
 
     def __post_init__(self) -> None:
+        for what in ("retention", "window_size", "history"):
+            duration: timedelta | None = getattr(self, what)
+            if duration is not None and duration < timedelta(0):
+                raise ValueError(
+                    f"store {self.name}: {what} must not be negative, it is {duration}"
+                )
+        if self.retention is not None and self.retention < (self.window_size or timedelta(0)):
+            raise ValueError(
+                f"store {self.name}: its retention of {self.retention} is shorter than its windows of "
+                f"{self.window_size}: raise it"
+            )
         keeps_less = (
             self.history is not None or self.retain_duplicates or self.entries_max is not None
         )
@@ -73,7 +87,7 @@ class StoreSupplier:
 
 
 @dataclass(frozen=True, slots=True)
-class Materialized:
+class Materialized(Generic[K, V]):
     """How the result of an operator is kept.
 
     `store`: its name; without one the store exists only where it is needed and cannot be queried.
@@ -82,13 +96,28 @@ class Materialized:
     """
 
     store: str | None = None
-    key: Serde[Any] | None = None  # Any: options hold serdes of any type
-    value: Serde[Any] | None = None  # Any: options hold serdes of any type
+    key: Serde[K] | None = None
+    value: Serde[V] | None = None
     type: StoreType | None = None
     caching: bool = True
     logging: bool | Mapping[str, str] = True
     retention: timedelta | None = None
     supplier: StoreSupplier | None = None
+
+    def __post_init__(self) -> None:
+        supplier = self.supplier
+        if supplier is not None and self.store is not None:
+            raise ValueError(
+                f"store {supplier.name}: its supplier names it: leave out {self.store!r}"
+            )
+        if supplier is not None and self.type is not None:
+            raise ValueError(
+                f"store {supplier.name}: its supplier says where it lives: leave out type="
+            )
+        if self.retention is not None and self.retention < timedelta(0):
+            raise ValueError(
+                f"store {self.store_name}: retention must not be negative, it is {self.retention}"
+            )
 
     @property
     def store_name(self) -> str | None:
@@ -107,8 +136,8 @@ class RecordContext:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-Partitioner = Callable[[str, object, object, int], int | None]
+Partitioner = Callable[[str, K, V, int], int | None]
 """(topic, key, value, number of partitions) → partition, or None for the default one."""
 
-TopicExtractor = Callable[[Any, Any, RecordContext], str]  # Any: user types
+TopicExtractor = Callable[[K, V, RecordContext], str]
 """(key, value, context) → topic."""

@@ -138,3 +138,47 @@ class SessionWindows:
     @property
     def retention_ms(self) -> int:
         return self.gap_ms + self.grace_ms
+
+
+AnyWindows = TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
+"""What records can be aggregated by."""
+
+
+def check_windows(windows: AnyWindows) -> None:
+    """Raise TypeError for what is no definition of windows, or not one that records are aggregated by."""
+    if not isinstance(windows, AnyWindows):
+        raise TypeError(
+            "windowed_by: windows are TimeWindows, UnlimitedWindows, SlidingWindows or SessionWindows, "
+            f"not {type(windows).__name__}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JoinWindows:
+    """Right records from `before` a left record's time to `after` it are its partners. Use `JoinWindows.of`."""
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.before_ms + self.after_ms < 0 or self.grace_ms < 0:
+            raise ValueError(
+                "a join window must not end before it begins, nor have a negative grace"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        difference: timedelta,
+        *,
+        before: timedelta | None = None,
+        after: timedelta | None = None,
+        grace: timedelta = timedelta(0),
+    ) -> JoinWindows:
+        """Partners at most `difference` apart; `before` and `after` replace it on their side."""
+        return cls(
+            to_ms(difference if before is None else before),
+            to_ms(difference if after is None else after),
+            to_ms(grace),
+        )

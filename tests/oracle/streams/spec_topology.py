@@ -18,6 +18,7 @@ from millstream.streams import (
     KTable,
     Materialized,
     OffsetReset,
+    SessionWindowedCogroupedKStream,
     SessionWindows,
     SlidingWindows,
     StoreSupplier,
@@ -25,6 +26,7 @@ from millstream.streams import (
     StreamJoined,
     StreamsBuilder,
     Suppressed,
+    TimeWindowedCogroupedKStream,
     TimeWindows,
     UnlimitedWindows,
 )
@@ -35,6 +37,8 @@ from millstream.streams.topology import (
     TopologyBuilder,
 )
 from streams import spec_functions as fn
+
+COGROUPED = (CogroupedKStream, TimeWindowedCogroupedKStream, SessionWindowedCogroupedKStream)
 
 
 def serde(name: str | None):
@@ -482,7 +486,7 @@ class SpecTopology:
                 name=op.get("name"),
                 materialized=materialized(op),
             )
-        if isinstance(grouped, CogroupedKStream):
+        if isinstance(grouped, COGROUPED):
             mergers = [fn.merger(op["merge"])] if "merge" in op else []
             options = {"name": op.get("name"), "materialized": materialized(op)}
             return grouped.aggregate(fn.initializer(op["init"]), *mergers, **options)

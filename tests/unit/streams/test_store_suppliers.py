@@ -17,6 +17,7 @@ from millstream.streams import (
     TimeWindows,
     Topology,
 )
+from millstream.streams.errors import StreamsError
 
 SECOND = timedelta(seconds=1)
 JOIN_STORE = StoreSupplier(
@@ -62,12 +63,12 @@ def test_a_join_keeps_its_records_in_the_given_stores() -> None:
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (replace(JOIN_STORE, name="right", retention=SECOND), "retention of 1000 ms"),
+        (replace(JOIN_STORE, name="right", retention=60 * SECOND), "retention of 60000 ms"),
         (replace(JOIN_STORE, name="right", window_size=SECOND), "windows of 1000 ms"),
         (replace(JOIN_STORE, name="right", retain_duplicates=False), "must retain duplicates"),
         (JOIN_STORE, "use two stores"),
     ],
 )
 def test_a_join_refuses_a_store_that_does_not_fit(other: StoreSupplier, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+    with pytest.raises(StreamsError, match=reason):
         joined(JOIN_STORE, other)

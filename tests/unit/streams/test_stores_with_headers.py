@@ -353,5 +353,7 @@ def test_the_driver_shows_headers_of_stores_that_keep_them_alone(
     ids=["versioned", "bounded", "duplicates", "bounded supplier"],
 )
 def test_stores_that_cannot_keep_headers_say_so(make: Callable[[], object]) -> None:
-    with pytest.raises(ValueError, match=r"store s.*(keeps no headers; these do|with_headers goes)"):
+    with pytest.raises(
+        ValueError, match=r"store s.*(keeps no headers; these do|with_headers goes)"
+    ):
         make()

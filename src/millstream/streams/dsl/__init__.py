@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from millstream.streams.dsl.builder import StreamsBuilder
-from millstream.streams.dsl.cogrouped import CogroupedKStream
+from millstream.streams.dsl.cogrouped import (
+    CogroupedKStream,
+    SessionWindowedCogroupedKStream,
+    TimeWindowedCogroupedKStream,
+)
 from millstream.streams.dsl.global_tables import GlobalKTable
 from millstream.streams.dsl.grouped import KGroupedStream
 from millstream.streams.dsl.grouped_table import KGroupedTable
@@ -19,7 +23,9 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "StreamsBuilder",
+    "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
 ]

@@ -84,6 +84,11 @@ class BranchedKStream(Generic[K, V]):
             repartition_required=stream.repartition_required,
         )
         if then is not None and branch is not None:
+            check_arity("branch", f"then of {name}", then, "stream")
             branch = then(branch)
+            if not isinstance(branch, KStream | None):
+                raise TypeError(
+                    f"branch: then of {name} must return a KStream or None, not {branch!r}"
+                )
         if branch is not None:
             self._streams[name] = branch

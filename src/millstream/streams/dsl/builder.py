@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyWriter
-from millstream.streams.topology.names import holds_number
+from millstream.streams.topology.functions import check_pattern, check_supplier
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -54,7 +55,7 @@ class StreamsBuilder:
         self,
         topics: str | Iterable[str] = (),
         *,
-        pattern: str | None = None,
+        pattern: str | re.Pattern[str] | None = None,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         timestamps: TimestampExtractor | None = None,
@@ -63,9 +64,10 @@ class StreamsBuilder:
     ) -> KStream[K, V]:
         """A stream of one topic, of several, or of all topics whose whole name matches `pattern`."""
         graph = self._graph
+        given = _topics(topics, pattern)
+        matched = None if pattern is None else check_pattern("stream", pattern)
         source_name = graph.names.name_or_generate(name, "KSTREAM-SOURCE-")
-        topics = (topics,) if isinstance(topics, str) else tuple(topics)
-        source = SourceNode(source_name, topics, pattern, key, value, timestamps, reset)
+        source = SourceNode(source_name, given, matched, key, value, timestamps, reset)
         node = SourceGraphNode(source_name, source=source)
         graph.add(node)
         return KStream(graph, node, key=key, value=value, sources=frozenset({source_name}))
@@ -79,7 +81,7 @@ class StreamsBuilder:
         timestamps: TimestampExtractor | None = None,
         reset: OffsetReset | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """A table: the latest value of each key of a topic. Records with a null key are dropped."""
         graph = self._graph
@@ -105,11 +107,15 @@ class StreamsBuilder:
         value: Serde[V] | None = None,
         timestamps: TimestampExtractor | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> GlobalKTable[K, V]:
         """A table that every instance holds whole."""
         graph = self._graph
         spec = key_value_store(graph, materialized, f"{topic}-", key, value).spec
+        if spec.history_ms is not None:
+            raise TopologyError(
+                f"global table of topic {topic} cannot have a history: choose a supplier without one"
+            )
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
         table_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
         source = SourceNode(source_name, (topic,), None, spec.key, spec.value, timestamps)
@@ -132,6 +138,7 @@ class StreamsBuilder:
     ) -> None:
         """Add a store that every instance fills from a topic through a processor."""
         graph = self._graph
+        check_supplier("add_global_store", supplier, "process")
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
         processor_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
         source = SourceNode(source_name, (topic,), None, key, value)
@@ -144,18 +151,19 @@ class StreamsBuilder:
         optimize(self._graph, self._optimizations)
         self._graph.write(writer)
         self._graph.reset()
-        topology = writer.build()
-        if self._explicit_names:
-            _check_names(topology)
-        return topology
+        if self._explicit_names and self._graph.unnamed:
+            raise TopologyError(
+                f"name what makes {', '.join(self._graph.unnamed)}: generated names change when operators "
+                "are added, and state is lost with them"
+            )
+        return writer.build()
 
 
-def _check_names(topology: Topology) -> None:
-    """Raise TopologyError if a store with a changelog or a repartition topic has a generated name (KIP-1111)."""
-    logged = [name for name, store in topology.stores.items() if store.logging]
-    generated = [name for name in (*topology.internal_topics, *logged) if holds_number(name)]
-    if generated:
-        raise TopologyError(
-            f"name what makes {', '.join(generated)}: generated names change when operators are added, "
-            "and state is lost with them"
-        )
+def _topics(topics: str | Iterable[str], pattern: str | re.Pattern[str] | None) -> tuple[str, ...]:
+    """The topics of a stream; TypeError where they are no names, or where there is a pattern too."""
+    if not isinstance(topics, str | Iterable):
+        raise TypeError(f"stream: topics are a str or several, not {topics!r}")
+    given = (topics,) if isinstance(topics, str) else tuple(topics)
+    if given and pattern is not None:
+        raise TypeError("stream: give topics or a pattern, not both")
+    return given

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, overload
 
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import (
@@ -14,27 +14,28 @@ from millstream.streams.dsl.graph import (
     repartition_node,
 )
 from millstream.streams.dsl.grouped import KGroupedStream
-from millstream.streams.dsl.materialize import key_value_store, retained
+from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store, retained
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import CogroupDefinition
 from millstream.streams.options import Materialized
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.serdes.windowed import session_windowed, time_windowed
+from millstream.streams.serdes.windowed import Windowed, session_windowed, time_windowed
 from millstream.streams.topology import SinkNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import check_arity
+from millstream.streams.topology.functions import check_arity, check_kind
 from millstream.streams.windows import (
+    AnyWindows,
     SessionWindows,
     SlidingWindows,
     TimeWindows,
     UnlimitedWindows,
+    check_windows,
 )
 
 K = TypeVar("K")
 V = TypeVar("V")
 VA = TypeVar("VA")
 
-AnyWindows = TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
 Member = tuple[KGroupedStream[Any, Any], ops.UserFunction]  # Any: members of different types
 _PREFIX = "COGROUPKSTREAM-AGGREGATE-"
 
@@ -42,56 +43,139 @@ _PREFIX = "COGROUPKSTREAM-AGGREGATE-"
 class CogroupedKStream(Generic[K, VA]):
     """Grouped streams, each with the aggregator that adds its records to the one aggregate."""
 
-    def __init__(
-        self, graph: StreamGraph, members: tuple[Member, ...], windows: AnyWindows | None = None
-    ) -> None:
+    def __init__(self, graph: StreamGraph, members: tuple[Member, ...]) -> None:
         self._graph = graph
         self._members = members
-        self._windows = windows
 
     def cogroup(
         self, other: KGroupedStream[K, V], aggregator: Callable[[K, V, VA], VA]
     ) -> CogroupedKStream[K, VA]:
         """Add another grouped stream and its aggregator(key, value, aggregate)."""
+        check_kind("cogroup: the other stream", other, KGroupedStream)
+        self._graph.check_same("cogroup", "stream", other._graph)
         check_arity("cogroup", "aggregator", aggregator, "key", "value", "aggregate")
-        members = (*self._members, (other, aggregator))
-        return CogroupedKStream(self._graph, members, self._windows)
+        return CogroupedKStream(self._graph, (*self._members, (other, aggregator)))
 
-    def windowed_by(self, windows: AnyWindows) -> CogroupedKStream[K, VA]:
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedCogroupedKStream[K, VA]: ...
+    @overload
+    def windowed_by(
+        self, windows: TimeWindows | UnlimitedWindows | SlidingWindows
+    ) -> TimeWindowedCogroupedKStream[K, VA]: ...
+    def windowed_by(
+        self, windows: AnyWindows
+    ) -> TimeWindowedCogroupedKStream[K, VA] | SessionWindowedCogroupedKStream[K, VA]:
         """Aggregate per key and window, or per key and session."""
-        return CogroupedKStream(self._graph, self._members, windows)
+        check_windows(windows)
+        cogroup = _Cogroup(self._graph, self._members, windows)
+        if isinstance(windows, SessionWindows):
+            return SessionWindowedCogroupedKStream(cogroup)
+        return TimeWindowedCogroupedKStream(cogroup)
 
     def aggregate(
         self,
         initializer: Aggregate[Any, VA] | Callable[[], VA],  # Any: streams of any type
-        merger: Callable[[K, VA, VA], VA] | None = None,
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
-    ) -> KTable[Any, VA]:  # Any: K, or Windowed[K] where the streams are windowed
-        """One table of all streams. Sessions also need merger(key, aggregate, aggregate).
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[K, VA]:
+        """One table of all streams."""
+        cogroup = _Cogroup(self._graph, self._members)
+        return cogroup.aggregate(initializer, None, value, name, materialized)
+
+
+class TimeWindowedCogroupedKStream(Generic[K, VA]):
+    """Cogrouped streams per key and time window."""
+
+    def __init__(self, cogroup: _Cogroup) -> None:
+        self._cogroup = cogroup
+
+    def aggregate(
+        self,
+        initializer: Aggregate[Any, VA] | Callable[[], VA],  # Any: streams of any type
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[Windowed[K], VA]:
+        """One table of all streams, with a row for each key and window."""
+        return self._cogroup.aggregate(initializer, None, value, name, materialized)
+
+
+class SessionWindowedCogroupedKStream(Generic[K, VA]):
+    """Cogrouped streams per key and session."""
+
+    def __init__(self, cogroup: _Cogroup) -> None:
+        self._cogroup = cogroup
+
+    @overload
+    def aggregate(
+        self,
+        initializer: Aggregate[Any, VA],  # Any: streams of any type
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[Windowed[K], VA]: ...
+    @overload
+    def aggregate(
+        self,
+        initializer: Callable[[], VA],
+        merger: Callable[[K, VA, VA], VA],
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[Windowed[K], VA]: ...
+    def aggregate(
+        self,
+        initializer: Aggregate[Any, VA] | Callable[[], VA],  # Any: streams of any type
+        merger: ops.UserFunction | None = None,
+        *,
+        value: Serde[VA] | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, VA] | None = None,
+    ) -> KTable[Windowed[K], VA]:
+        """One table of all streams; merger(key, aggregate, aggregate) joins the aggregates of two sessions.
 
         A ready-made aggregation, of `millstream.streams.aggregates`, stands for both.
         """
+        return self._cogroup.aggregate(initializer, merger, value, name, materialized)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cogroup:
+    """What the three kinds have in common: grouped streams with their aggregators, and windows."""
+
+    graph: StreamGraph
+    members: tuple[Member, ...]
+    windows: AnyWindows | None = None
+
+    def aggregate(
+        self,
+        initializer: ops.UserFunction,
+        merger: ops.UserFunction | None,
+        value: Serde[Any] | None,  # Any: the aggregate's type is the caller's
+        name: str | None,
+        materialized: AnyMaterialized | None,
+    ) -> KTable[Any, Any]:  # Any: the caller's declared result
         if isinstance(initializer, Aggregate):
             value, merger = value or initializer.value, initializer.merger
             initializer = initializer.initializer
+        if isinstance(self.windows, SessionWindows):
+            check_arity("aggregate", "merger", merger, "key", "aggregate", "aggregate")
         check_arity("aggregate", "initializer", initializer)
-        if isinstance(self._windows, SessionWindows) and merger is None:
-            raise TypeError("aggregate: sessions need a merger of two aggregates")
-        graph = self._graph
-        key = next((k for g, _ in self._members if (k := g.origin[1].key) is not None), None)
+        graph = self.graph
+        key = next((k for g, _ in self.members if (k := g.origin[1].key) is not None), None)
         spec = key_value_store(graph, materialized, _PREFIX, key, value).spec
         spec = self._store(spec, materialized)
         parents = self._repartitioned(spec.name)
-        sources = frozenset().union(*(group.origin[1].sources for group, _ in self._members))
-        copartitioned = sources if len(self._members) > 1 else frozenset[str]()
+        sources = frozenset().union(*(group.origin[1].sources for group, _ in self.members))
+        copartitioned = sources if len(self.members) > 1 else frozenset[str]()
         definition = CogroupDefinition(spec)
         nodes: list[GraphNode] = []
-        for number, ((_, aggregator), parent) in enumerate(
-            zip(self._members, parents, strict=True)
-        ):
+        for number, ((_, aggregator), parent) in enumerate(zip(self.members, parents, strict=True)):
             suffix = f"-cogroup-agg-{number}"
             make = self._operator(spec.name, initializer, aggregator, merger)
             node = ProcessorGraphNode(
@@ -100,7 +184,7 @@ class CogroupedKStream(Generic[K, VA]):
                 stores=lambda: (spec,),
                 copartitioned=copartitioned,
             )
-            node.window_grace_ms = _grace_ms(self._windows)
+            node.window_grace_ms = _grace_ms(self.windows)
             graph.add(node, parent)
             nodes.append(node)
         merge_name = graph.names.suffixed_or_generate(
@@ -120,20 +204,22 @@ class CogroupedKStream(Generic[K, VA]):
     def _repartitioned(self, store: str) -> list[GraphNode]:
         """The node that gives each member's records, behind a repartition topic where its key was changed."""
         nodes: dict[int, GraphNode] = {}
-        for group, _ in self._members:
+        for group, _ in self.members:
             parent, grouping = group.origin
             if not grouping.repartition_required:
                 nodes[id(group)] = parent
                 continue
             sink = SinkNode("", (), "", grouping.key, grouping.value)
-            node = repartition_node(self._graph.names, grouping.name or store, sink)
+            node = repartition_node(self.graph.names, grouping.name or store, sink)
+            if grouping.name is None and store in self.graph.unnamed:
+                self.graph.unnamed[node.topic] = None
             if id(group) not in nodes:
-                self._graph.add(node, parent)
+                self.graph.add(node, parent)
                 nodes[id(group)] = node
-        return [nodes[id(group)] for group, _ in self._members]
+        return [nodes[id(group)] for group, _ in self.members]
 
-    def _store(self, spec: StoreSpec, materialized: Materialized | None) -> StoreSpec:
-        windows = self._windows
+    def _store(self, spec: StoreSpec, materialized: AnyMaterialized | None) -> StoreSpec:
+        windows = self.windows
         if windows is None:
             return spec
         spec = retained(spec, materialized, windows.retention_ms)
@@ -146,7 +232,7 @@ class CogroupedKStream(Generic[K, VA]):
         )
 
     def _result_key(self, key: Serde[Any] | None) -> Serde[Any] | None:  # Any: any key type
-        windows = self._windows
+        windows = self.windows
         if key is None or windows is None:
             return key
         if isinstance(windows, SessionWindows):
@@ -160,7 +246,7 @@ class CogroupedKStream(Generic[K, VA]):
         aggregator: ops.UserFunction,
         merger: ops.UserFunction | None,
     ) -> Callable[[bool], ops.OperatorSpec]:
-        windows = self._windows
+        windows = self.windows
         match windows:
             case None:
                 return lambda old: ops.StreamAggregate(store, initializer, aggregator, old)

@@ -12,14 +12,14 @@ from millstream.streams.dsl.graph import (
     RepartitionGraphNode,
     StreamGraph,
 )
-from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store
 from millstream.streams.dsl.table_definitions import SourceDefinition, TableDefinition, store_names
-from millstream.streams.options import Materialized, Partitioner, StoreType
+from millstream.streams.options import Partitioner, StoreType
 from millstream.streams.serdes.foreign_key import Response
 from millstream.streams.serdes.serde import bytes_
 from millstream.streams.topology import SinkNode, SourceNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import check_arity
+from millstream.streams.topology.functions import check_arity, check_partitioner
 from millstream.streams.topology.names import NameGenerator
 from millstream.streams.topology.nodes import ValueForm
 
@@ -30,7 +30,8 @@ _PROCESSOR = "KTABLE-FK-JOIN-SUBSCRIPTION-PROCESSOR-"
 _REGISTRATION = "KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-"
 
 
-Partitioners = tuple[Partitioner | None, Partitioner | None]
+_AnyPartitioner = Partitioner[Any, None]  # Any: keys of either table; values are never given
+Partitioners = tuple[_AnyPartitioner | None, _AnyPartitioner | None]
 """Of the topics of the left and of the right table; None is the default one."""
 NO_PARTITIONERS: Final[Partitioners] = (None, None)
 
@@ -45,11 +46,17 @@ class ForeignKeyOptions:
     with_key: bool
     name: str | None
     partitioners: Partitioners
-    materialized: Materialized | None
+    materialized: AnyMaterialized | None
+
+    @property
+    def method(self) -> str:
+        return "left_join" if self.is_left else "join"
 
     def check(self) -> None:
         """Raises TypeError for functions that cannot take their arguments."""
-        method = "left_join" if self.is_left else "join"
+        method = self.method
+        for partitioner in self.partitioners:
+            check_partitioner(method, partitioner)
         check_arity(method, "joiner", self.joiner, "left", "right")
         given = ("key", "value") if self.with_key else ("value",)
         check_arity(method, "foreign_key", self.extractor, *given)
@@ -249,7 +256,7 @@ def _reader(
     )
 
 
-def _by_key(partitioner: Partitioner) -> Partitioner:
+def _by_key(partitioner: _AnyPartitioner) -> Partitioner[Any, Any]:  # Any: see the alias
     """The user's partitioner never sees what the library sends."""
     return lambda topic, key, _value, partitions: partitioner(topic, key, None, partitions)
 

@@ -143,8 +143,17 @@ class StreamGraph:
         self.merges: list[GraphNode] = []
         self.replaced_sources: dict[str, str] = {}
         """Sources of repartitions that were merged, and the source that took their place."""
+        self.unnamed: dict[str, None] = {}
+        """Stores and repartition topics that the user has not named, built or not (KIP-1111)."""
         self.root = GraphNode("root", written=True)
         self._next_priority = 0
+
+    def check_same(self, method: str, what: str, other: StreamGraph) -> None:
+        """Raise TopologyError if the other one was made by another builder: nothing would connect the two."""
+        if other is not self:
+            raise TopologyError(
+                f"{method}: the other {what} was made by another StreamsBuilder: make both with one"
+            )
 
     def add(self, node: GraphNode, *parents: GraphNode) -> None:
         """Hang a node below its parents, or below the root. Adding one again moves it to the end."""
@@ -200,8 +209,8 @@ class StreamGraph:
         """Two sources of the same topics become one, which gets the children of both."""
         main_of: dict[str, SourceGraphNode] = {}
         for node in list(self.root.children):
-            if not isinstance(node, SourceGraphNode) or node.source is None:
-                continue
+            if type(node) is not SourceGraphNode or node.source is None:
+                continue  # a table does not share its source, so its topic is found to be taken
             for topic in node.source.topics or (f"pattern {node.source.pattern}",):
                 main = main_of.setdefault(topic, node)
                 if main is node or node not in self.root.children:
@@ -211,6 +220,15 @@ class StreamGraph:
                     raise TopologyError(
                         f"sources {main.source.name} and {node.source.name} read overlapping but not equal "
                         f"topics ({topic} is in both): read equal sets of topics, or read them once"
+                    )
+                if main.source.reset != node.source.reset:
+                    resets = [
+                        each.reset or "application's default" for each in (main.source, node.source)
+                    ]
+                    read = f"topic {topic}" if node.source.topics else topic
+                    raise TopologyError(
+                        f"sources {main.source.name} and {node.source.name} of {read} begin at different "
+                        f"offsets ({', '.join(resets)}): give both the same reset"
                     )
                 self._merge(main, node)
 

@@ -14,13 +14,13 @@ from millstream.streams.dsl.graph import (
     StreamGraph,
     repartition_node,
 )
-from millstream.streams.dsl.materialize import StoreRequest, key_value_store
+from millstream.streams.dsl.materialize import StoreRequest, count_store, key_value_store
 from millstream.streams.dsl.session_windowed import SessionWindowedKStream
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.dsl.windowed import TimeWindowedKStream
 from millstream.streams.options import Materialized
-from millstream.streams.serdes.serde import Serde, long
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import check_arity
@@ -29,6 +29,7 @@ from millstream.streams.windows import (
     SlidingWindows,
     TimeWindows,
     UnlimitedWindows,
+    check_windows,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Grouping:
             )
             if self.name is not None:
                 node = self.shared = self.shared or node
+            elif definition.store.name in graph.unnamed:
+                graph.unnamed[node.topic] = None
             graph.add(node, parent)
             parent, sources = node, frozenset({node.name})
         aggregation = ProcessorGraphNode(
@@ -85,14 +88,10 @@ class KGroupedStream(Generic[K, V]):
         self._grouping = grouping
 
     def count(
-        self, *, name: str | None = None, materialized: Materialized | None = None
+        self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[K, int]:
         """How many records each key has had."""
-        if materialized is not None and materialized.store_name is None:
-            self._graph.names.store_name("KSTREAM-AGGREGATE-")  # Kafka Streams takes a number here
-        request = key_value_store(
-            self._graph, materialized, "KSTREAM-AGGREGATE-", self._grouping.key, long()
-        )
+        request = count_store(self._graph, materialized, self._grouping.key)
         store = request.spec.name
         return self._aggregate(
             name, "KSTREAM-AGGREGATE-", request, lambda old: ops.StreamCount(store, old)
@@ -103,7 +102,7 @@ class KGroupedStream(Generic[K, V]):
         reducer: Callable[[V, V], V],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """reducer(aggregate, value) gives the new aggregate; the first value is taken as it is."""
         check_arity("reduce", "reducer", reducer, "aggregate", "value")
@@ -123,7 +122,7 @@ class KGroupedStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[K, VA]: ...
     @overload
     def aggregate(
@@ -133,7 +132,7 @@ class KGroupedStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[K, VA]: ...
     def aggregate(
         self,
@@ -142,7 +141,7 @@ class KGroupedStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[K, VA]:
         """aggregator(key, value, aggregate) gives the new aggregate; None deletes the row (S20).
 
@@ -176,6 +175,7 @@ class KGroupedStream(Generic[K, V]):
         self, windows: TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows
     ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
         """Aggregate per key and window, or per key and session."""
+        check_windows(windows)
         if isinstance(windows, SessionWindows):
             return SessionWindowedKStream(self._graph, self._node, self._grouping, windows)
         return TimeWindowedKStream(self._graph, self._node, self._grouping, windows)

@@ -13,7 +13,7 @@ from millstream.streams.dsl.graph import (
     RepartitionGraphNode,
     StreamGraph,
 )
-from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.options import Materialized
@@ -60,7 +60,7 @@ class TableGrouping:
 
 
 _AnySerde = Serde[Any]  # Any: the aggregate's type is the caller's
-_Options = tuple[str, str | None, Materialized | None, _AnySerde | None]
+_Options = tuple[str, str | None, AnyMaterialized | None, _AnySerde | None]
 """Prefix of the node's name, name, materialized, serde of the aggregate."""
 
 
@@ -73,7 +73,7 @@ class KGroupedTable(Generic[K, V]):
         self._grouping = grouping
 
     def count(
-        self, *, name: str | None = None, materialized: Materialized | None = None
+        self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[K, int]:
         """How many rows each new key has."""
         return self._aggregate(
@@ -87,7 +87,7 @@ class KGroupedTable(Generic[K, V]):
         subtractor: Callable[[V, V], V],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """adder(aggregate, value) and subtractor(aggregate, value) give the new aggregate."""
         check_arity("reduce", "adder", adder, "aggregate", "value")
@@ -104,7 +104,7 @@ class KGroupedTable(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[K, VA]: ...
     @overload
     def aggregate(
@@ -115,7 +115,7 @@ class KGroupedTable(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[K, VA]: ...
     def aggregate(
         self,
@@ -125,7 +125,7 @@ class KGroupedTable(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[K, VA]:
         """adder(key, value, aggregate) and subtractor(key, value, aggregate) give the new aggregate.
 

@@ -8,10 +8,12 @@ from typing import Any
 
 from millstream.streams.dsl.graph import StreamGraph
 from millstream.streams.options import Materialized, StoreFormat, StoreType
-from millstream.streams.serdes.serde import Serde
+from millstream.streams.serdes.serde import Serde, long
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology.names import check_name
 from millstream.streams.windows import to_ms
+
+AnyMaterialized = Materialized[Any, Any]  # Any: tables of any type
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +29,25 @@ class StoreRequest:
 
 def key_value_store(
     graph: StreamGraph,
-    materialized: Materialized | None,
+    materialized: AnyMaterialized | None,
     prefix: str,
     key: Serde[Any] | None,  # Any: serdes of any type
     value: Serde[Any] | None,  # Any: serdes of any type
 ) -> StoreRequest:
     """A timestamped key-value store, or a versioned one; a number is taken if the user gave no name."""
+    if not isinstance(materialized, Materialized | None):
+        raise TypeError(
+            f"materialized must be a Materialized, not {materialized!r}: write Materialized({materialized!r})"
+        )
     options = materialized or Materialized()
     supplier = options.supplier
     store_type = options.type if supplier is None else supplier.type
     name = options.store_name
-    name = graph.names.store_name(prefix) if name is None else check_name(name)
+    if name is None:
+        name = graph.names.store_name(prefix)
+        graph.unnamed[name] = None
+    else:
+        check_name(name)
     history = None if supplier is None else supplier.history
     persistent = (store_type or graph.store_type) is StoreType.ROCKSDB
     if supplier is None:
@@ -61,7 +71,18 @@ def key_value_store(
     return StoreRequest(spec, options.store_name is not None)
 
 
-def retained(spec: StoreSpec, materialized: Materialized | None, needed_ms: int) -> StoreSpec:
+def count_store(
+    graph: StreamGraph,
+    materialized: AnyMaterialized | None,
+    key: Serde[Any] | None,  # Any: serdes of any type
+) -> StoreRequest:
+    """The store of a count; where it has options but no name Kafka Streams takes one number more."""
+    if isinstance(materialized, Materialized) and materialized.store_name is None:
+        graph.names.store_name("KSTREAM-AGGREGATE-")
+    return key_value_store(graph, materialized, "KSTREAM-AGGREGATE-", key, long())
+
+
+def retained(spec: StoreSpec, materialized: AnyMaterialized | None, needed_ms: int) -> StoreSpec:
     """The store with how long it keeps its rows; a supplier's retention leaves the changelog's alone."""
     retention_ms = _checked_retention(spec.name, materialized, needed_ms)
     supplier = None if materialized is None else materialized.supplier
@@ -72,7 +93,7 @@ def retained(spec: StoreSpec, materialized: Materialized | None, needed_ms: int)
     )
 
 
-def _checked_retention(store: str, materialized: Materialized | None, needed_ms: int) -> int:
+def _checked_retention(store: str, materialized: AnyMaterialized | None, needed_ms: int) -> int:
     """How long a window store keeps its rows, in milliseconds; ValueError if that is too short (S24)."""
     retention = None if materialized is None else materialized.retention
     retention_ms = needed_ms if retention is None else to_ms(retention)

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
-from millstream.streams.dsl.materialize import key_value_store, retained
+from millstream.streams.dsl.materialize import (
+    AnyMaterialized,
+    count_store,
+    key_value_store,
+    retained,
+)
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.dsl.windowed import EmitStrategy
 from millstream.streams.options import Materialized
-from millstream.streams.serdes.serde import Serde, long
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed, session_windowed
-from millstream.streams.topology import StoreKind
+from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import SessionWindows
@@ -52,20 +57,19 @@ class SessionWindowedKStream(Generic[K, V]):
         )
 
     def count(
-        self, *, name: str | None = None, materialized: Materialized | None = None
+        self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[Windowed[K], int]:
         """How many records each session of a key has."""
-        if materialized is not None and materialized.store_name is None:
-            self._graph.names.store_name("KSTREAM-AGGREGATE-")  # Kafka Streams takes a number here
+        store = count_store(self._graph, materialized, self._grouping.key).spec
         functions = (_zero, _add_one, _add_counts)
-        return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, long())
+        return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, store)
 
     def reduce(
         self,
         reducer: Callable[[V, V], V],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> KTable[Windowed[K], V]:
         """reducer(aggregate, value) gives the new aggregate, and merges sessions."""
         check_arity("reduce", "reducer", reducer, "aggregate", "value")
@@ -77,9 +81,8 @@ class SessionWindowedKStream(Generic[K, V]):
             return other if one is None else reducer(one, other)
 
         functions = (_none, aggregator, merger)
-        return self._aggregate(
-            functions, name, "KSTREAM-REDUCE-", materialized, self._grouping.value
-        )
+        store = self._store("KSTREAM-REDUCE-", materialized, self._grouping.value)
+        return self._aggregate(functions, name, "KSTREAM-REDUCE-", materialized, store)
 
     @overload
     def aggregate(
@@ -88,7 +91,7 @@ class SessionWindowedKStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]: ...
     @overload
     def aggregate(
@@ -99,7 +102,7 @@ class SessionWindowedKStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]: ...
     def aggregate(
         self,
@@ -109,7 +112,7 @@ class SessionWindowedKStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]:
         """merger(key, aggregate, aggregate) joins the aggregates of two sessions.
 
@@ -123,24 +126,32 @@ class SessionWindowedKStream(Generic[K, V]):
         check_arity("aggregate", "aggregator", aggregator, "key", "value", "aggregate")
         check_arity("aggregate", "merger", merger, "key", "aggregate", "aggregate")
         functions = (initializer, aggregator, merger)
-        return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, value)
+        store = self._store("KSTREAM-AGGREGATE-", materialized, value)
+        return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, store)
+
+    def _store(
+        self,
+        prefix: str,
+        materialized: AnyMaterialized | None,
+        value: Serde[Any] | None,  # Any: the aggregate's type is the caller's
+    ) -> StoreSpec:
+        return key_value_store(self._graph, materialized, prefix, self._grouping.key, value).spec
 
     def _aggregate(
         self,
         functions: tuple[ops.UserFunction, ops.UserFunction, ops.UserFunction],
         name: str | None,
         prefix: str,
-        materialized: Materialized | None,
-        value: Serde[Any] | None,  # Any: the aggregate's type is the caller's
+        materialized: AnyMaterialized | None,
+        store: StoreSpec,
     ) -> KTable[Any, Any]:  # Any: the caller's declared result
         graph, windows = self._graph, self._windows
-        spec = key_value_store(graph, materialized, prefix, self._grouping.key, value).spec
         node_name = graph.names.name_or_generate(name, prefix)
         final = self._emit is EmitStrategy.ON_WINDOW_CLOSE
         spec = replace(
-            retained(spec, materialized, windows.retention_ms),
+            retained(store, materialized, windows.retention_ms),
             kind=StoreKind.SESSION,
-            caching=spec.caching and not final,
+            caching=store.caching and not final,
             time_ordered=final,
         )
         definition = AggregateDefinition(

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from millstream.streams.dsl import stream_table_join as joins
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
     SinkGraphNode,
-    StreamGraph,
     repartition_node,
 )
-from millstream.streams.dsl.stream_stream_join import (
-    JoinWindows,
-    StreamJoined,
-    StreamJoinOptions,
-    join_streams,
-)
+from millstream.streams.dsl.stream_joins import StreamJoins
 from millstream.streams.options import Materialized, Partitioner, TopicExtractor
 from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import check_arity
+from millstream.streams.topology.functions import (
+    check_arity,
+    check_kind,
+    check_partitioner,
+    check_supplier,
+    names_of_stores,
+)
 from millstream.streams.topology.names import check_name
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.branched import BranchedKStream
-    from millstream.streams.dsl.global_tables import GlobalKTable
     from millstream.streams.dsl.grouped import KGroupedStream
     from millstream.streams.dsl.table import KTable
 
@@ -38,39 +35,15 @@ K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
 V2 = TypeVar("V2")
-KT = TypeVar("KT")
-VT = TypeVar("VT")
 
 
-class KStream(Generic[K, V]):
+class KStream(StreamJoins[K, V]):
     """A stream of records. Every method gives a new stream or ends this one; nothing changes in place.
 
     Serdes follow the records as far as their types are known: `map` drops both, `map_values` the value's.
     """
 
-    __slots__ = ("_graph", "_node", "key", "repartition_required", "sources", "value")
-
-    def __init__(
-        self,
-        graph: StreamGraph,
-        node: GraphNode,
-        *,
-        key: Serde[K] | None,
-        value: Serde[V] | None,
-        sources: frozenset[str],
-        repartition_required: bool = False,
-    ) -> None:
-        self._graph = graph
-        self._node = node
-        self.key = key
-        self.value = value
-        self.sources = sources
-        self.repartition_required = repartition_required
-
-    @property
-    def name(self) -> str:
-        """The name of the node that gives this stream."""
-        return self._node.name
+    __slots__ = ()
 
     # Stateless operators.
 
@@ -186,6 +159,7 @@ class KStream(Generic[K, V]):
     ) -> None:
         """Writes `[label]: key, value` for each record; ends the stream."""
         shown = label or self.name
+        check_arity("print", "write", write, "line")
 
         def action(key: K, value: V) -> None:
             write(f"[{shown}]: {key}, {value}")
@@ -194,6 +168,8 @@ class KStream(Generic[K, V]):
 
     def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
         """Records of both streams. No order between the two is promised."""
+        check_kind("merge: the other stream", other, KStream)
+        self._graph.check_same("merge", "stream", other._graph)
         node_name = self._graph.names.name_or_generate(name, "KSTREAM-MERGE-")
         node = ProcessorGraphNode(node_name, operator=ops.PassThrough, merges_streams=True)
         self._graph.add(node, self._node, other._node)
@@ -216,16 +192,17 @@ class KStream(Generic[K, V]):
 
     def to(
         self,
-        topic: str | TopicExtractor,
+        topic: str | TopicExtractor[K, V],
         *,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
-        partitioner: Partitioner | None = None,
+        partitioner: Partitioner[K, V] | None = None,
         name: str | None = None,
     ) -> None:
         """Write to a topic, or to the topic that topic(key, value, context) names."""
         if not isinstance(topic, str):
             check_arity("to", "topic", topic, "key", "value", "context")
+        check_partitioner("to", partitioner)
         sink_name = self._graph.names.name_or_generate(name, "KSTREAM-SINK-")
         sink = SinkNode(sink_name, (), topic, key or self.key, value or self.value, partitioner)
         self._graph.add(SinkGraphNode(sink_name, sink=sink), self._node)
@@ -236,15 +213,20 @@ class KStream(Generic[K, V]):
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         partitions: int | None = None,
-        partitioner: Partitioner | None = None,
+        partitioner: Partitioner[K, V] | None = None,
         name: str | None = None,
     ) -> KStream[K, V]:
         """Write to an internal topic and read it again, so that equal keys meet in one task."""
         names = self._graph.names
-        prefix = names.processor_name("KSTREAM-REPARTITION-") if name is None else name
+        check_partitioner("repartition", partitioner)
+        if partitions is not None and partitions < 1:
+            raise ValueError(f"repartition: partitions must be at least 1, not {partitions}")
+        prefix = names.processor_name("KSTREAM-REPARTITION-") if name is None else check_name(name)
         sink = SinkNode("", (), "", key or self.key, value or self.value, partitioner)
         node = repartition_node(names, prefix, sink)
         node.partitions = partitions
+        if name is None:
+            self._graph.unnamed[node.topic] = None
         node.mergeable = False
         self._graph.add(node, self._node)
         return KStream(
@@ -254,7 +236,7 @@ class KStream(Generic[K, V]):
     # Tables and groups.
 
     def to_table(
-        self, *, name: str | None = None, materialized: Materialized | None = None
+        self, *, name: str | None = None, materialized: Materialized[K, V] | None = None
     ) -> KTable[K, V]:
         """The latest value of each key as a table."""
         from millstream.streams.dsl.to_table import stream_to_table
@@ -320,7 +302,9 @@ class KStream(Generic[K, V]):
     def _add_processor(
         self, prefix: str, spec: ops.Process, stores: Iterable[str], name: str | None
     ) -> GraphNode:
-        connected = tuple(stores)
+        method = "process_values" if spec.fixed_key else "process"
+        check_supplier(method, spec.supplier, "process")
+        connected = names_of_stores(method, stores)
         provided = tuple(getattr(spec.supplier, "stores", ()))
         if name is None:  # no number is taken otherwise
             name = self._graph.names.processor_name(prefix)
@@ -332,90 +316,6 @@ class KStream(Generic[K, V]):
         )
         self._graph.add(node, self._node)
         return node
-
-    # Joins.
-
-    def join(
-        self,
-        other: KTable[K, VT] | GlobalKTable[KT, VT] | KStream[K, VT],
-        joiner: ops.UserFunction,
-        *,
-        windows: JoinWindows | None = None,
-        on: Callable[[K, V], KT] | None = None,
-        with_key: bool = False,
-        joined: StreamJoined | None = None,
-        key: Serde[K] | None = None,
-        value: Serde[V] | None = None,
-        name: str | None = None,
-        grace: timedelta | None = None,
-    ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
-        """Join on equal keys: joiner(value, other value), or with the key first.
-
-        A KStream is joined inside `windows` (options in `joined`), a KTable by looking up its row, a GlobalKTable
-        by looking up the row of the key that `on(key, value)` gives. A versioned KTable gives the row of the record's own time;
-        with `grace` records wait that long (in stream time) for rows that come late.
-        """
-        if isinstance(other, KStream):
-            return self._join_stream(
-                "join", other, joiner, windows, (with_key, (False, False), joined)
-            )
-        options = joins.JoinOptions(joiner, with_key, False, (key, value), name, on, grace)
-        return joins.join_any_table(self, self._graph, self._node, other, options)
-
-    def left_join(
-        self,
-        other: KTable[K, VT] | GlobalKTable[KT, VT] | KStream[K, VT],
-        joiner: ops.UserFunction,
-        *,
-        windows: JoinWindows | None = None,
-        on: Callable[[K, V], KT] | None = None,
-        with_key: bool = False,
-        joined: StreamJoined | None = None,
-        key: Serde[K] | None = None,
-        value: Serde[V] | None = None,
-        name: str | None = None,
-        grace: timedelta | None = None,
-    ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
-        """As join; where the other side has nothing the joiner gets None for it.
-
-        With a KStream that is when the record's window is over.
-        """
-        if isinstance(other, KStream):
-            return self._join_stream(
-                "left_join", other, joiner, windows, (with_key, (True, False), joined)
-            )
-        options = joins.JoinOptions(joiner, with_key, True, (key, value), name, on, grace)
-        return joins.join_any_table(self, self._graph, self._node, other, options)
-
-    def outer_join(
-        self,
-        other: KStream[K, VT],
-        joiner: ops.UserFunction,
-        *,
-        windows: JoinWindows,
-        with_key: bool = False,
-        joined: StreamJoined | None = None,
-    ) -> KStream[K, Any]:  # Any: the joiner's result type, lost where with_key decides its arity
-        """As left_join, for records of both streams."""
-        return self._join_stream(
-            "outer_join", other, joiner, windows, (with_key, (True, True), joined)
-        )
-
-    def _join_stream(
-        self,
-        method: str,
-        other: KStream[K, Any],  # Any: see join
-        joiner: ops.UserFunction,
-        windows: JoinWindows | None,
-        options: tuple[bool, tuple[bool, bool], StreamJoined | None],
-    ) -> KStream[K, Any]:  # Any: see join
-        with_key, kinds, joined = options
-        if windows is None:
-            raise TypeError(f"{method} of two streams needs windows=, see JoinWindows.of")
-        given = StreamJoinOptions(
-            method, joiner, with_key, kinds, windows, joined or StreamJoined()
-        )
-        return join_streams(self._graph, (self, self._node), (other, other._node), given, KStream)
 
     def _add(self, name: str | None, prefix: str, spec: ops.OperatorSpec) -> GraphNode:
         node = ProcessorGraphNode(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from millstream.streams.dsl.graph import (
     GraphNode,
@@ -13,59 +12,34 @@ from millstream.streams.dsl.graph import (
     StreamGraph,
     repartition_node,
 )
+from millstream.streams.errors import StreamsError
 from millstream.streams.options import StoreSupplier, StoreType
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode, StoreKind, StoreSpec, TopologyWriter
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.nodes import ProcessorNode
-from millstream.streams.windows import to_ms
+from millstream.streams.windows import JoinWindows, to_ms
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.stream import KStream
+    from millstream.streams.dsl.stream_joins import StreamJoins
+
+K = TypeVar("K")
+V = TypeVar("V")
+VO = TypeVar("VO")
 
 
 @dataclass(frozen=True, slots=True)
-class JoinWindows:
-    """Right records from `before` a left record's time to `after` it are its partners. Use `JoinWindows.of`."""
-
-    before_ms: int
-    after_ms: int
-    grace_ms: int = 0
-
-    def __post_init__(self) -> None:
-        if self.before_ms + self.after_ms < 0 or self.grace_ms < 0:
-            raise ValueError(
-                "a join window must not end before it begins, nor have a negative grace"
-            )
-
-    @classmethod
-    def of(
-        cls,
-        difference: timedelta,
-        *,
-        before: timedelta | None = None,
-        after: timedelta | None = None,
-        grace: timedelta = timedelta(0),
-    ) -> JoinWindows:
-        """Partners at most `difference` apart; `before` and `after` replace it on their side."""
-        return cls(
-            to_ms(difference if before is None else before),
-            to_ms(difference if after is None else after),
-            to_ms(grace),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class StreamJoined:
+class StreamJoined(Generic[K, V, VO]):
     """How the two sides of a stream-stream join are kept and repartitioned.
 
     A store with a supplier always has a changelog, without the settings in `logging`.
     """
 
-    key: Serde[Any] | None = None  # Any: streams of any type
-    value: Serde[Any] | None = None  # Any: streams of any type
-    other_value: Serde[Any] | None = None  # Any: streams of any type
+    key: Serde[K] | None = None
+    value: Serde[V] | None = None
+    other_value: Serde[VO] | None = None
     name: str | None = None
     store_name: str | None = None
     type: StoreType | None = None
@@ -83,7 +57,7 @@ class StreamJoinOptions:
     with_key: bool
     kinds: tuple[bool, bool]
     windows: JoinWindows
-    joined: StreamJoined
+    joined: StreamJoined[Any, Any, Any]  # Any: streams of any type
 
 
 @dataclass(eq=False, slots=True)
@@ -173,12 +147,13 @@ def _names(graph: StreamGraph, options: StreamJoinOptions) -> _Names:
 
 def join_streams(
     graph: StreamGraph,
-    left: tuple[KStream[Any, Any], GraphNode],  # Any: checked by the calling method's signature
-    right: tuple[KStream[Any, Any], GraphNode],  # Any: the same
+    left: tuple[StreamJoins[Any, Any], GraphNode],  # Any: checked by the calling method's signature
+    right: tuple[StreamJoins[Any, Any], GraphNode],  # Any: the same
     options: StreamJoinOptions,
-    make: Callable[..., KStream[Any, Any]],  # Any: the same
 ) -> KStream[Any, Any]:  # Any: the same
-    """Join two streams; `make` is the constructor of KStream."""
+    """Join two streams."""
+    from millstream.streams.dsl.stream import KStream
+
     parameters = ("key", "left", "right") if options.with_key else ("left", "right")
     check_arity(options.method, "joiner", options.joiner, *parameters)
     joined, (left_outer, _) = options.joined, options.kinds
@@ -188,6 +163,9 @@ def join_streams(
     values = (joined.value or left[0].value, joined.other_value or right[0].value)
     stores = _window_stores(graph, names, options, joined.key or left[0].key, values)
     unmatched = None
+    kept = [store.name for store in stores] + ([names.unmatched] if left_outer else [])
+    if joined.store_name is None:
+        graph.unnamed.update(dict.fromkeys(kept))  # also those of suppliers, as in Kafka Streams
     if left_outer:
         unmatched = replace(
             stores[0],
@@ -218,7 +196,7 @@ def join_streams(
         relaxed_join=left_outer,
     )
     graph.add(join, *dict.fromkeys(parents))
-    return make(graph, join, key=joined.key, value=None, sources=sources)
+    return KStream(graph, join, key=joined.key, value=None, sources=sources)
 
 
 def _sides(
@@ -248,7 +226,7 @@ def _sides(
 
 def _ready(
     graph: StreamGraph,
-    side: tuple[KStream[Any, Any], GraphNode],  # Any: see join_streams
+    side: tuple[StreamJoins[Any, Any], GraphNode],  # Any: see join_streams
     options: StreamJoinOptions,
     suffix: str,
     value: Serde[Any] | None,  # Any: the side's type
@@ -265,6 +243,8 @@ def _ready(
     if known is not None and prefix == stream.name:
         return known, frozenset({known.name})
     graph.join_repartitions[prefix] = made
+    if joined.name is None:
+        graph.unnamed[made.topic] = None
     graph.add(made, node)
     return made, frozenset({made.name})
 
@@ -276,7 +256,7 @@ def _window_stores(
     key: Serde[Any] | None,  # Any: see join_streams
     values: tuple[Serde[Any] | None, Serde[Any] | None],  # Any: the same
 ) -> tuple[StoreSpec, StoreSpec]:
-    """The stores of both sides; ValueError where they were chosen by hand and do not fit."""
+    """The stores of both sides; StreamsError where they were chosen by hand and do not fit."""
     suppliers = (options.joined.this_supplier, options.joined.other_supplier)
     stores = []
     for name, value, supplier in zip(names.stores, values, suppliers, strict=True):
@@ -285,7 +265,9 @@ def _window_stores(
         stores.append(replace(store, key=key, value=value))
     left, right = stores
     if left.name == right.name:
-        raise ValueError(f"both sides of a join keep their records in {left.name}: use two stores")
+        raise StreamsError(
+            f"both sides of a join keep their records in {left.name}: use two stores"
+        )
     return left, right
 
 
@@ -306,16 +288,18 @@ def _window_store(graph: StreamGraph, name: str, options: StreamJoinOptions) -> 
 
 
 def _supplied_store(supplier: StoreSupplier, needed: StoreSpec) -> StoreSpec:
-    """The store chosen by hand; ValueError unless it keeps exactly what the join needs."""
+    """The store chosen by hand; StreamsError unless it keeps exactly what the join needs."""
     retention_ms = None if supplier.retention is None else to_ms(supplier.retention)
     size_ms = None if supplier.window_size is None else to_ms(supplier.window_size)
     if (retention_ms, size_ms) != (needed.retention_ms, needed.window_size_ms):
-        raise ValueError(
+        raise StreamsError(
             f"store {supplier.name} has a retention of {retention_ms} ms and windows of {size_ms} ms: "
             f"the join needs {needed.retention_ms} ms and {needed.window_size_ms} ms"
         )
     if not supplier.retain_duplicates:
-        raise ValueError(f"store {supplier.name} of a join must retain duplicates")
+        raise StreamsError(
+            f"store {supplier.name} of a join must retain duplicates: say retain_duplicates=True"
+        )
     return replace(
         needed,
         name=supplier.name,
@@ -325,5 +309,5 @@ def _supplied_store(supplier: StoreSupplier, needed: StoreSpec) -> StoreSpec:
     )
 
 
-def _log_config(joined: StreamJoined) -> dict[str, str]:
+def _log_config(joined: StreamJoined[Any, Any, Any]) -> dict[str, str]:  # Any: streams of any type
     return {} if isinstance(joined.logging, bool) else dict(joined.logging)

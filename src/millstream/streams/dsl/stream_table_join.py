@@ -23,13 +23,15 @@ from millstream.streams.windows import to_ms
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.stream import KStream
+    from millstream.streams.dsl.stream_joins import StreamJoins
     from millstream.streams.dsl.table import KTable
 
 
 @dataclass(frozen=True, slots=True)
 class JoinOptions:
-    """The arguments of join and left_join."""
+    """The arguments of join and left_join, which is the method."""
 
+    method: str
     joiner: ops.UserFunction
     with_key: bool
     left: bool
@@ -41,13 +43,15 @@ class JoinOptions:
 
 
 def join_any_table(
-    stream: KStream[Any, Any],  # Any: checked by the calling method's signature
+    stream: StreamJoins[Any, Any],  # Any: checked by the calling method's signature
     graph: StreamGraph,
     parent: GraphNode,
     table: KTable[Any, Any] | GlobalKTable[Any, Any],  # Any: the same
     options: JoinOptions,
 ) -> KStream[Any, Any]:  # Any: the same
     """Join with a table on the key, or with a global table on any function of the record."""
+    from millstream.streams.dsl.table import KTable
+
     key_mapper = options.on
     if isinstance(table, GlobalKTable):
         if key_mapper is None:
@@ -55,6 +59,12 @@ def join_any_table(
         if options.grace is not None:
             raise TypeError("a global table has no history: leave out grace=")
         return _join_global(stream, graph, parent, (table, key_mapper), options)
+    if not isinstance(table, KTable):
+        raise TypeError(
+            f"{options.method}: a stream is joined with a KStream, KTable or GlobalKTable, "
+            f"not {type(table).__name__}"
+        )
+    graph.check_same(options.method, "table", table._graph)
     if key_mapper is not None:
         raise TypeError(
             "a join with a table is on the record's key: change it before, and leave out on="
@@ -63,7 +73,7 @@ def join_any_table(
 
 
 def _join_global(
-    stream: KStream[Any, Any],  # Any: see join_any_table
+    stream: StreamJoins[Any, Any],  # Any: see join_any_table
     graph: StreamGraph,
     parent: GraphNode,
     other: tuple[GlobalKTable[Any, Any], ops.UserFunction],  # Any: the same
@@ -73,10 +83,9 @@ def _join_global(
     from millstream.streams.dsl.stream import KStream
 
     table, key_mapper = other
-    method = "left_join" if options.left else "join"
     parameters = ("key", "left", "right") if options.with_key else ("left", "right")
-    check_arity(method, "joiner", options.joiner, *parameters)
-    check_arity(method, "on", key_mapper, "key", "value")
+    check_arity(options.method, "joiner", options.joiner, *parameters)
+    check_arity(options.method, "on", key_mapper, "key", "value")
     prefix = "KSTREAM-LEFTJOIN-"  # for inner joins as well
     view = ops.StoreView(table.store)
     spec = ops.StreamTableJoin(view, options.joiner, options.with_key, options.left, key_mapper)
@@ -95,7 +104,7 @@ def _join_global(
 
 
 def join_table(
-    stream: KStream[Any, Any],  # Any: checked by the calling method's signature
+    stream: StreamJoins[Any, Any],  # Any: checked by the calling method's signature
     graph: StreamGraph,
     parent: GraphNode,
     table: KTable[Any, Any],  # Any: the same
@@ -105,7 +114,7 @@ def join_table(
     from millstream.streams.dsl.stream import KStream
 
     parameters = ("key", "left", "right") if options.with_key else ("left", "right")
-    check_arity("left_join" if options.left else "join", "joiner", options.joiner, *parameters)
+    check_arity(options.method, "joiner", options.joiner, *parameters)
     sources = stream.sources
     if stream.repartition_required:
         parent = _repartitioned(stream, graph, parent, options)
@@ -114,7 +123,7 @@ def join_table(
     prefix = "KSTREAM-LEFTJOIN-" if options.left else "KSTREAM-JOIN-"
     view = table.definition.view()
     name = graph.names.name_or_generate(options.name, prefix)
-    buffer = None if options.grace is None else _buffer(name, stream, table, options)
+    buffer = None if options.grace is None else _buffer(graph, name, stream, table, options)
     spec = ops.StreamTableJoin(
         view,
         options.joiner,
@@ -135,14 +144,19 @@ def join_table(
 
 
 def _buffer(
+    graph: StreamGraph,
     name: str,
-    stream: KStream[Any, Any],  # Any: see join_table
+    stream: StreamJoins[Any, Any],  # Any: see join_table
     table: KTable[Any, Any],  # Any: see join_table
     options: JoinOptions,
 ) -> StoreSpec:
     """Where the stream's records wait. Raises ValueError for a table that does not know what its rows were."""
     assert options.grace is not None, "asked for only where the join waits"
     grace_ms, history_ms = to_ms(options.grace), table.definition.history_ms
+    if grace_ms < 0:
+        raise ValueError(
+            f"{name} has a negative grace period, {grace_ms} ms: it must be at least 0"
+        )
     if history_ms is None:
         raise ValueError(
             f"{name} has a grace period, which needs a versioned table: give the table a store with a history"
@@ -151,8 +165,11 @@ def _buffer(
         raise ValueError(
             f"{name} waits {grace_ms} ms, longer than the table's history of {history_ms} ms: raise the history"
         )
+    buffer = f"{name}-Buffer"
+    if options.name is None:
+        graph.unnamed[buffer] = None
     return StoreSpec(
-        f"{name}-Buffer",
+        buffer,
         StoreKind.JOIN_BUFFER,
         key=options.serdes[0] or stream.key,
         value=options.serdes[1] or stream.value,
@@ -161,7 +178,7 @@ def _buffer(
 
 
 def _repartitioned(
-    stream: KStream[Any, Any],  # Any: see join_table
+    stream: StreamJoins[Any, Any],  # Any: see join_table
     graph: StreamGraph,
     parent: GraphNode,
     options: JoinOptions,
@@ -174,5 +191,7 @@ def _repartitioned(
     if known is not None and prefix == stream.name:
         return known
     graph.join_repartitions[prefix] = node
+    if options.name is None:
+        graph.unnamed[node.topic] = None
     graph.add(node, parent)
     return node

@@ -13,6 +13,7 @@ from millstream.streams.errors import TopologyError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.names import check_name
 from millstream.streams.windows import to_ms
 
 
@@ -63,12 +64,15 @@ def suppress_node(
     """Add the suppressing node below a table."""
     node, table = parent
     names = graph.names
-    name = suppressed.name or names.processor_name("KTABLE-SUPPRESS-")
+    given = suppressed.name  # takes no number, unlike most
+    name = names.processor_name("KTABLE-SUPPRESS-") if given is None else check_name(given)
     store = (
         names.store_name("KTABLE-SUPPRESS-")
         if suppressed.name is None
         else f"{suppressed.name}-store"
     )
+    if given is None and suppressed.logging is not False:
+        graph.unnamed[store] = None
     limit_ms = suppressed.limit_ms
     wait_ms = _grace_above(node, name) if limit_ms is None else limit_ms
     if table.history_ms is not None:

@@ -12,7 +12,7 @@ from millstream.streams.dsl.foreign_key_join import (
     join_on_foreign_key,
 )
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
-from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.dsl.suppressed import Suppressed, suppress_node
 from millstream.streams.dsl.table_definitions import (
@@ -27,7 +27,12 @@ from millstream.streams.processor import ValueTransformerSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreSpec
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import check_arity
+from millstream.streams.topology.functions import (
+    check_arity,
+    check_kind,
+    check_supplier,
+    names_of_stores,
+)
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.grouped_table import KGroupedTable
@@ -72,7 +77,7 @@ class KTable(Generic[K, V]):
         predicate: Callable[[K, V], bool],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """Rows for which predicate(key, value) holds; for others a tombstone goes on (S28)."""
         return self._filter("filter", predicate, name, materialized, negate=False)
@@ -82,7 +87,7 @@ class KTable(Generic[K, V]):
         predicate: Callable[[K, V], bool],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """Rows for which predicate(key, value) does not hold."""
         return self._filter("filter_not", predicate, name, materialized, negate=True)
@@ -92,7 +97,7 @@ class KTable(Generic[K, V]):
         operator: str,
         predicate: Callable[[K, V], bool],
         name: str | None,
-        materialized: Materialized | None,
+        materialized: Materialized[K, V] | None,
         *,
         negate: bool,
     ) -> KTable[K, V]:
@@ -107,7 +112,7 @@ class KTable(Generic[K, V]):
         mapper: Callable[[V], V2],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
         with_key: Literal[False] = False,
     ) -> KTable[K, V2]: ...
     @overload
@@ -116,7 +121,7 @@ class KTable(Generic[K, V]):
         mapper: Callable[[K, V], V2],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
         with_key: Literal[True],
     ) -> KTable[K, V2]: ...
     def map_values(
@@ -124,7 +129,7 @@ class KTable(Generic[K, V]):
         mapper: ops.UserFunction,
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
         with_key: bool = False,
     ) -> KTable[K, V2]:
         """mapper(value), or mapper(key, value) with_key, gives the new value; never called for null."""
@@ -139,23 +144,32 @@ class KTable(Generic[K, V]):
         *,
         stores: Iterable[str] = (),
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, Any]:  # Any: a transformer returns what it likes
         """transform(key, value) of a transformer gives the new value, also for null; `stores` are those it uses."""
-        connected = tuple(stores)
+        check_supplier("transform_values", supplier, "transform")
+        connected = names_of_stores("transform_values", stores)
         spec, key, value = self._store("KTABLE-TRANSFORMVALUES-", materialized, None)
         definition = TransformValuesDefinition(self.definition, supplier, spec)
         return self._next(
             name, "KTABLE-TRANSFORMVALUES-", definition, key, value, connected=connected
         )
 
+    @overload
+    def to_stream(self, *, name: str | None = None) -> KStream[K, V]: ...
+    @overload
+    def to_stream(
+        self, mapper: Callable[[K, V], K2], *, name: str | None = None
+    ) -> KStream[K2, V]: ...
     def to_stream(
         self, mapper: Callable[[K, V], K2] | None = None, *, name: str | None = None
-    ) -> KStream[Any, V]:  # Any: K without a mapper, K2 with one
+    ) -> KStream[K, V] | KStream[K2, V]:
         """The table's updates as a stream; with a mapper(key, value) their keys are changed at once.
 
         `name` is that of the node that makes the stream, also where a mapper follows it.
         """
+        if mapper is not None:
+            check_arity("to_stream", "mapper", mapper, "key", "value")
         node_name = self._graph.names.name_or_generate(name, "KTABLE-TOSTREAM-")
         node = ProcessorGraphNode(node_name, operator=ops.TableToStream)
         self._graph.add(node, self._node)
@@ -166,6 +180,7 @@ class KTable(Generic[K, V]):
 
     def suppress(self, suppressed: Suppressed) -> KTable[K, V]:
         """Hold changes back until their window closes or a time limit passes."""
+        check_kind("suppress: what is given", suppressed, Suppressed)
         node, definition = suppress_node(
             self._graph, (self._node, self.definition), suppressed, (self.key, self.value)
         )
@@ -205,7 +220,7 @@ class KTable(Generic[K, V]):
         joiner: Callable[[V, VO], V2],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]: ...
     @overload
     def join(
@@ -217,7 +232,7 @@ class KTable(Generic[K, V]):
         with_key: Literal[False] = False,
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]: ...
     @overload
     def join(
@@ -229,7 +244,7 @@ class KTable(Generic[K, V]):
         with_key: Literal[True],
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]: ...
     def join(
         self,
@@ -240,7 +255,7 @@ class KTable(Generic[K, V]):
         with_key: bool = False,
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
         """Rows that both tables have, as joiner(value, other value) (S27).
 
@@ -265,7 +280,7 @@ class KTable(Generic[K, V]):
         joiner: Callable[[V, VO | None], V2],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]: ...
     @overload
     def left_join(
@@ -277,7 +292,7 @@ class KTable(Generic[K, V]):
         with_key: Literal[False] = False,
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]: ...
     @overload
     def left_join(
@@ -289,7 +304,7 @@ class KTable(Generic[K, V]):
         with_key: Literal[True],
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]: ...
     def left_join(
         self,
@@ -300,7 +315,7 @@ class KTable(Generic[K, V]):
         with_key: bool = False,
         name: str | None = None,
         partitioners: Partitioners = NO_PARTITIONERS,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
         """All rows of this table; the joiner gets None where the other has none. See `join` for `foreign_key`."""
         if foreign_key is None:
@@ -319,7 +334,7 @@ class KTable(Generic[K, V]):
         joiner: Callable[[V | None, VO | None], V2],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
         """Rows of both tables; the joiner gets None where one side has none."""
         options = TableJoinOptions("outer_join", joiner, (True, True), name, materialized)
@@ -330,6 +345,7 @@ class KTable(Generic[K, V]):
         other: KTable[K, Any],  # Any: checked by the calling method's signature
         options: TableJoinOptions,
     ) -> KTable[K, Any]:  # Any: the same
+        self._check_other(options.method, other)
         return join_tables(self._graph, (self, self._node), (other, other._node), options, KTable)
 
     def _join_on_foreign_key(
@@ -337,13 +353,19 @@ class KTable(Generic[K, V]):
         other: KTable[Any, Any],  # Any: checked by the calling method's signature
         options: ForeignKeyOptions,
     ) -> KTable[K, Any]:  # Any: the same
+        self._check_other(options.method, other)
         left, right = (self, self._node), (other, other._node)
         return join_on_foreign_key(self._graph, left, right, options, KTable)
+
+    def _check_other(self, method: str, other: object) -> None:
+        check_kind(f"{method}: the other table", other, KTable)
+        assert isinstance(other, KTable), "just checked"
+        self._graph.check_same(method, "table", other._graph)
 
     def _store(
         self,
         prefix: str,
-        materialized: Materialized | None,
+        materialized: AnyMaterialized | None,
         value: Serde[Any] | None,  # Any: the value type before or after the operator
     ) -> tuple[StoreSpec | None, Serde[K] | None, Serde[Any] | None]:  # Any: the same
         """The operator's store (only a named one exists) and the serdes of its result."""
@@ -351,7 +373,10 @@ class KTable(Generic[K, V]):
             return None, self.key, value
         request = key_value_store(self._graph, materialized, prefix, self.key, value)
         spec = request.spec
-        return (spec if request.queryable else None), spec.key, spec.value
+        if request.queryable:
+            return spec, spec.key, spec.value
+        del self._graph.unnamed[spec.name]  # it will never exist
+        return None, spec.key, spec.value
 
     def _next(
         self,

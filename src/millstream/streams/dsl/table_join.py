@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
-from millstream.streams.dsl.materialize import key_value_store
+from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store
 from millstream.streams.dsl.table_definitions import JoinDefinition, store_names
-from millstream.streams.options import Materialized
 from millstream.streams.topology import TopologyWriter
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.nodes import ProcessorNode
@@ -51,7 +50,7 @@ class TableJoinOptions:
     joiner: UserFunction
     kinds: tuple[bool, bool]
     name: str | None
-    materialized: Materialized | None
+    materialized: AnyMaterialized | None
 
 
 def join_tables(

@@ -26,7 +26,7 @@ def stream_to_table(
     graph: StreamGraph,
     parent: GraphNode,
     name: str | None,
-    materialized: Materialized | None,
+    materialized: Materialized[K, V] | None,
 ) -> KTable[K, V]:
     """A table of a stream, behind a repartition topic where the key was changed."""
     table_name = graph.names.name_or_generate(name, "KSTREAM-TOTABLE-")
@@ -34,6 +34,8 @@ def stream_to_table(
     spec, sources = request.spec, stream.sources
     if stream.repartition_required:
         node = repartition_node(graph.names, table_name, SinkNode("", (), "", spec.key, spec.value))
+        if name is None:
+            graph.unnamed[node.topic] = None
         graph.add(node, parent)
         parent, sources = node, frozenset({node.name})
     definition = SourceDefinition(spec, materialized=request.queryable)

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
-from millstream.streams.dsl.materialize import key_value_store, retained
+from millstream.streams.dsl.materialize import (
+    AnyMaterialized,
+    count_store,
+    key_value_store,
+    retained,
+)
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
 from millstream.streams.options import Materialized
-from millstream.streams.serdes.serde import Serde, long
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed, time_windowed
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
@@ -54,22 +59,26 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
         """The same windows, emitted as the strategy says."""
+        if strategy is EmitStrategy.ON_WINDOW_CLOSE and isinstance(self._windows, UnlimitedWindows):
+            raise ValueError(
+                "emit_strategy: unlimited windows never close, so nothing would be emitted: "
+                "use EmitStrategy.ON_WINDOW_UPDATE"
+            )
         return TimeWindowedKStream(self._graph, self._node, self._grouping, self._windows, strategy)
 
     def count(
-        self, *, name: str | None = None, materialized: Materialized | None = None
+        self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[Windowed[K], int]:
         """How many records each key has in each window."""
-        if materialized is not None and materialized.store_name is None:
-            self._graph.names.store_name("KSTREAM-AGGREGATE-")  # Kafka Streams takes a number here
-        return self._aggregate((_zero, _add_one), name, "KSTREAM-AGGREGATE-", materialized, long())
+        store = count_store(self._graph, materialized, self._grouping.key).spec
+        return self._aggregate((_zero, _add_one), name, "KSTREAM-AGGREGATE-", materialized, store)
 
     def reduce(
         self,
         reducer: Callable[[V, V], V],
         *,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, V] | None = None,
     ) -> KTable[Windowed[K], V]:
         """reducer(aggregate, value) gives the new aggregate; the first value is taken as it is."""
         check_arity("reduce", "reducer", reducer, "aggregate", "value")
@@ -78,9 +87,8 @@ class TimeWindowedKStream(Generic[K, V]):
             return value if aggregate is None else reducer(aggregate, value)
 
         functions = (_none, aggregator)
-        return self._aggregate(
-            functions, name, "KSTREAM-REDUCE-", materialized, self._grouping.value
-        )
+        store = self._store("KSTREAM-REDUCE-", materialized, self._grouping.value)
+        return self._aggregate(functions, name, "KSTREAM-REDUCE-", materialized, store)
 
     @overload
     def aggregate(
@@ -89,7 +97,7 @@ class TimeWindowedKStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]: ...
     @overload
     def aggregate(
@@ -99,7 +107,7 @@ class TimeWindowedKStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]: ...
     def aggregate(
         self,
@@ -108,7 +116,7 @@ class TimeWindowedKStream(Generic[K, V]):
         *,
         value: Serde[VA] | None = None,
         name: str | None = None,
-        materialized: Materialized | None = None,
+        materialized: Materialized[K, VA] | None = None,
     ) -> KTable[Windowed[K], VA]:
         """aggregator(key, value, aggregate) gives the window's new aggregate; None deletes it.
 
@@ -121,19 +129,27 @@ class TimeWindowedKStream(Generic[K, V]):
         check_arity("aggregate", "initializer", initializer)
         check_arity("aggregate", "aggregator", aggregator, "key", "value", "aggregate")
         functions = (initializer, aggregator)
-        return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, value)
+        store = self._store("KSTREAM-AGGREGATE-", materialized, value)
+        return self._aggregate(functions, name, "KSTREAM-AGGREGATE-", materialized, store)
+
+    def _store(
+        self,
+        prefix: str,
+        materialized: AnyMaterialized | None,
+        value: Serde[Any] | None,  # Any: the aggregate's type is the caller's
+    ) -> StoreSpec:
+        return key_value_store(self._graph, materialized, prefix, self._grouping.key, value).spec
 
     def _aggregate(
         self,
         functions: tuple[ops.UserFunction, ops.UserFunction],
         name: str | None,
         prefix: str,
-        materialized: Materialized | None,
-        value: Serde[Any] | None,  # Any: the aggregate's type is the caller's
+        materialized: AnyMaterialized | None,
+        store: StoreSpec,
     ) -> KTable[Any, Any]:  # Any: the caller's declared result
-        request = key_value_store(self._graph, materialized, prefix, self._grouping.key, value)
         node_name = self._graph.names.name_or_generate(name, prefix)
-        spec = self._window_store(request.spec, materialized)
+        spec = self._window_store(store, materialized)
         windows, final = self._windows, self._emit is EmitStrategy.ON_WINDOW_CLOSE
 
         def operator(old: bool) -> ops.OperatorSpec:
@@ -149,7 +165,7 @@ class TimeWindowedKStream(Generic[K, V]):
         key = None if spec.key is None else time_windowed(spec.key, windows.size_ms)
         return KTable(self._graph, node, definition, key=key, value=spec.value, sources=sources)
 
-    def _window_store(self, spec: StoreSpec, materialized: Materialized | None) -> StoreSpec:
+    def _window_store(self, spec: StoreSpec, materialized: AnyMaterialized | None) -> StoreSpec:
         windows = self._windows
         final = self._emit is EmitStrategy.ON_WINDOW_CLOSE
         return replace(

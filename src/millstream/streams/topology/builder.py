@@ -13,7 +13,12 @@ from millstream.streams.options import OffsetReset, Partitioner, TopicExtractor
 from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
-from millstream.streams.topology.functions import check_arity, check_supplier
+from millstream.streams.topology.functions import (
+    check_arity,
+    check_partitioner,
+    check_pattern,
+    check_supplier,
+)
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.operators import Process
 from millstream.streams.topology.stores import StoreSpec
@@ -61,19 +66,16 @@ class TopologyBuilder:
     def add_sink(
         self,
         name: str,
-        topic: str | TopicExtractor,
+        topic: str | TopicExtractor[Any, Any],  # Any: a sink of any type
         *parents: str,
         key: _AnySerde | None = None,
         value: _AnySerde | None = None,
-        partitioner: Partitioner | None = None,
+        partitioner: Partitioner[Any, Any] | None = None,  # Any: a sink of any type
     ) -> TopologyBuilder:
         """Write to a topic, or to the topic that topic(key, value, context) names."""
         if not isinstance(topic, str):
             check_arity(f"sink {name}", "topic", topic, "key", "value", "context")
-        if partitioner is not None:
-            check_arity(
-                f"sink {name}", "partitioner", partitioner, "topic", "key", "value", "partitions"
-            )
+        check_partitioner(f"sink {name}", partitioner)
         self._writer.add_sink(SinkNode(name, parents, topic, key, value, partitioner))
         return self
 
@@ -137,14 +139,3 @@ class TopologyBuilder:
     def build(self) -> Topology:
         """The topology made so far, frozen."""
         return self._writer.build()
-
-
-def check_pattern(node: str, pattern: str | re.Pattern[str]) -> str:
-    """The text of a pattern; ValueError naming the node if it is no regular expression."""
-    if isinstance(pattern, re.Pattern):
-        return pattern.pattern
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{node}: {pattern!r} is no regular expression: {error}") from None
-    return pattern

@@ -1,14 +1,15 @@
-"""Checks on what users give to be called, made while a topology is built."""
+"""Checks on functions, suppliers and patterns of the user, made while a topology is built."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 
 from millstream.streams.topology.operators import UserFunction
 
 
-def check_arity(operator: str, argument: str, function: UserFunction, *parameters: str) -> None:
+def check_arity(operator: str, argument: str, function: object, *parameters: str) -> None:
     """Raise TypeError now, naming the operator, if the function cannot take these parameters.
 
     Functions whose signature cannot be read (some built-in ones) pass.
@@ -45,3 +46,33 @@ def check_supplier(node: str, supplier: Callable[[], object], *methods: str) -> 
             raise TypeError(
                 f"{node}: what the supplier makes, {first!r}, has no method {method}: add one"
             )
+
+
+def check_partitioner(node: str, partitioner: UserFunction | None) -> None:
+    """Raise TypeError, naming the node, unless this is a partitioner or nothing."""
+    if partitioner is not None:
+        check_arity(node, "partitioner", partitioner, "topic", "key", "value", "partitions")
+
+
+def check_kind(what: str, other: object, kind: type) -> None:
+    """Raise TypeError unless the other one is of this kind."""
+    if not isinstance(other, kind):
+        raise TypeError(f"{what} must be a {kind.__name__}, not {type(other).__name__}")
+
+
+def names_of_stores(operator: str, stores: Iterable[str]) -> tuple[str, ...]:
+    """The names; TypeError for a single str, which is also iterable."""
+    if isinstance(stores, str):
+        raise TypeError(f"{operator}: stores are names of stores, not one str: write [{stores!r}]")
+    return tuple(stores)
+
+
+def check_pattern(node: str, pattern: str | re.Pattern[str]) -> str:
+    """The text of a pattern; ValueError naming the node if it is no regular expression."""
+    if isinstance(pattern, re.Pattern):
+        return pattern.pattern
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{node}: {pattern!r} is no regular expression: {error}") from None
+    return pattern

@@ -12,7 +12,6 @@ from millstream.streams.errors import TopologyError
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
-_NUMBERED = re.compile(r".*-[0-9]{10}(-store|-repartition)?")
 NAME_LENGTH_MAX = 249
 REPARTITION_SUFFIX = "-repartition"
 
@@ -46,11 +45,6 @@ def _checked(name: str, what: str) -> str:
 def is_generated(name: str) -> bool:
     """Whether a prefix of a repartition topic is one that the library made up."""
     return _GENERATED.fullmatch(name) is not None
-
-
-def holds_number(name: str) -> bool:
-    """Whether a store or internal topic has a number of the generator in its name."""
-    return _NUMBERED.fullmatch(name) is not None
 
 
 class NameGenerator:

@@ -54,10 +54,10 @@ class SinkNode:
 
     name: str
     parents: tuple[str, ...]
-    topic: str | TopicExtractor
+    topic: str | TopicExtractor[Any, Any]  # Any: a sink of any type
     key: Serde[Any] | None = None  # Any: a sink of any type
     value: Serde[Any] | None = None  # Any: a sink of any type
-    partitioner: Partitioner | None = None
+    partitioner: Partitioner[Any, Any] | None = None  # Any: a sink of any type
     form: ValueForm = ValueForm.PLAIN
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from millstream.streams.errors import TopologyError
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.names import check_topic
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreSpec
@@ -48,6 +49,7 @@ class TopologyWriter:
             self._check_topic_is_free(topic, source.name)
         if source.pattern is not None:
             self._check_pattern_is_free(source.pattern, source.name)
+        _check_serdes(f"source {source.name}", source)
         self._add(source)
 
     def add_processor(self, processor: ProcessorNode) -> None:
@@ -65,6 +67,7 @@ class TopologyWriter:
         self._check_parents(sink.name, sink.parents)
         if isinstance(sink.topic, str):
             check_topic(sink.topic, f"sink {sink.name}")
+        _check_serdes(f"sink {sink.name}", sink)
         self._add(sink)
 
     def add_store(self, store: StoreSpec, processors: Iterable[str] = ()) -> None:
@@ -74,6 +77,7 @@ class TopologyWriter:
                 f"another store is named {store.name} already: choose another name, "
                 "or add one StoreSpec and connect several processors with it"
             )
+        _check_serdes(f"store {store.name}", store)
         self._stores[store.name] = store
         for processor in processors:
             self.connect(processor, (store.name,))
@@ -86,13 +90,8 @@ class TopologyWriter:
             raise TopologyError(
                 f"another store is named {store.name} already: choose another name for the global store"
             )
-        if source.name == processor.name:
-            raise TopologyError(
-                f"source and processor of global store {store.name} are both named {source.name}: "
-                "give them different names"
-            )
+        self._check_filling_nodes(store, source, processor)
         self.add_source(source)
-        self._check_new_name(processor.name)
         self._stores[store.name] = replace(store, logging=False)
         self._global_stores.add(store.name)
         self._global_nodes.update((source.name, processor.name))
@@ -103,6 +102,7 @@ class TopologyWriter:
         self, store: StoreSpec, source: SourceNode, processor: ProcessorNode
     ) -> None:
         """Add a store that is filled from a topic, which serves as its changelog."""
+        self._check_filling_nodes(store, source, processor)
         self.add_source(source)
         self.add_processor(replace(processor, parents=(source.name,), stores=()))
         self.add_store(replace(store, logging=False), (processor.name,))
@@ -176,7 +176,19 @@ class TopologyWriter:
             for parent in node.parents:
                 self._groups.unite(parent, node.name)
 
+    def _check_filling_nodes(
+        self, store: StoreSpec, source: SourceNode, processor: ProcessorNode
+    ) -> None:
+        if source.name == processor.name:
+            raise TopologyError(
+                f"source and processor of store {store.name} are both named {source.name}: "
+                "give them different names"
+            )
+        self._check_new_name(processor.name)
+
     def _check_new_name(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a node must be a str, not {name!r}")
         if name in self._nodes:
             raise TopologyError(f"a node named {name} exists already: choose another name")
 
@@ -222,3 +234,11 @@ class TopologyWriter:
 
     def _sources(self) -> Iterator[SourceNode]:
         return (node for node in self._nodes.values() if isinstance(node, SourceNode))
+
+
+def _check_serdes(owner: str, node: SourceNode | SinkNode | StoreSpec) -> None:
+    for what, serde in (("key", node.key), ("value", node.value)):
+        if not isinstance(serde, Serde | None):
+            raise TypeError(
+                f"the {what} serde of {owner} must be a Serde, not {serde!r}: see millstream.streams.serdes"
+            )

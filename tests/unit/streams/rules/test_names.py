@@ -15,6 +15,7 @@ from millstream.streams import (
     KStream,
     KTable,
     Materialized,
+    Record,
     StreamJoined,
     StreamsBuilder,
     Suppressed,
@@ -27,6 +28,14 @@ from tests.unit.streams.rules.rule_world import before_dot, ms, pair
 
 Any_stream = KStream[Any, Any]
 WITHIN_5 = JoinWindows.of(ms(5))
+
+
+class Forgets:
+    def process(self, record: Record) -> None:
+        pass
+
+    def transform(self, key: Any, value: Any) -> Any:
+        return None
 
 
 def add(one: Any, other: Any) -> Any:
@@ -151,8 +160,8 @@ def _streams(method: str) -> Callable[[Any_stream, Any_stream], object]:
         (lambda s, _: s.print(), "KSTREAM-PRINTER"),
         (lambda s, _: s.split().branch(_true).no_default_branch(), "KSTREAM-BRANCH"),
         (lambda s, other: s.merge(other), "KSTREAM-MERGE"),
-        (lambda s, _: s.process(object), "KSTREAM-PROCESSOR"),
-        (lambda s, _: s.process_values(object), "KSTREAM-PROCESSVALUES"),
+        (lambda s, _: s.process(Forgets), "KSTREAM-PROCESSOR"),
+        (lambda s, _: s.process_values(Forgets), "KSTREAM-PROCESSVALUES"),
         (lambda s, _: s.to("out"), "KSTREAM-SINK"),
         (lambda s, _: s.to_table(), "KSTREAM-TOTABLE"),
         (
@@ -192,7 +201,7 @@ def test_s02_prefixes_of_streams(make, prefixes: str) -> None:
         (lambda t, _: t.map_values(str), "KTABLE-MAPVALUES"),
         (lambda t, _: t.suppress(Suppressed.until_time_limit(ms(5))), "KTABLE-SUPPRESS"),
         (lambda t, _: t.to_stream(), "KTABLE-TOSTREAM"),
-        (lambda t, _: t.transform_values(object), "KTABLE-TRANSFORMVALUES"),
+        (lambda t, _: t.transform_values(Forgets), "KTABLE-TRANSFORMVALUES"),
         (lambda t, o: t.join(o, pair), "KTABLE-JOINTHIS KTABLE-JOINOTHER KTABLE-MERGE"),
         (
             lambda t, _: t.group_by(pair).reduce(add, add),

@@ -27,8 +27,8 @@ class Punctuated:
 
     kind = PunctuationType.STREAM_TIME
 
-    def __init__(self) -> None:
-        self.times: list[int] = []
+    def __init__(self, times: list[int]) -> None:
+        self.times = times
 
     def init(self, context: ProcessorContext) -> None:
         context.schedule(ms(10), self.kind, self.times.append)
@@ -41,30 +41,31 @@ class WallClock(Punctuated):
     kind = PunctuationType.WALL_CLOCK_TIME
 
 
-def punctuations(processor: Punctuated, inputs: str) -> list[int]:
+def punctuations(kind: type[Punctuated], inputs: str) -> list[int]:
+    times: list[int] = []
     builder = StreamsBuilder()
-    builder.stream("L").process(lambda: processor)
+    builder.stream("L").process(lambda: kind(times))
     run(builder, inputs)
-    return processor.times
+    return times
 
 
 def test_s41_stream_time_punctuations_wait_for_the_first_record() -> None:
-    assert punctuations(Punctuated(), "+1000") == []
-    assert punctuations(Punctuated(), "L:a@3") == [3]
+    assert punctuations(Punctuated, "+1000") == []
+    assert punctuations(Punctuated, "L:a@3") == [3]
 
 
 def test_s41_after_a_jump_in_stream_time_one_punctuation_fires_and_the_next_is_aligned() -> None:
     """At 45 for 10 to 40 together; the next is due at 50."""
-    assert punctuations(Punctuated(), "L:a@3 L:a@45 L:a@49 L:a@50 L:a@50") == [3, 45, 50]
+    assert punctuations(Punctuated, "L:a@3 L:a@45 L:a@49 L:a@50 L:a@50") == [3, 45, 50]
 
 
 def test_s41_records_behind_stream_time_fire_nothing() -> None:
-    assert punctuations(Punctuated(), "L:a@30 L:a@10 L:a@20") == [30]
+    assert punctuations(Punctuated, "L:a@30 L:a@10 L:a@20") == [30]
 
 
 def test_s41_wall_clock_punctuations_fire_without_records() -> None:
     """Once for each time the clock is looked at, however far it went."""
-    assert punctuations(WallClock(), "+9 +1 +35 L:a@99 +4 +1") == [10, 45, 50]
+    assert punctuations(WallClock, "+9 +1 +35 L:a@99 +4 +1") == [10, 45, 50]
 
 
 class Commits:

@@ -8,6 +8,7 @@ import pytest
 
 from millstream.streams import (
     Materialized,
+    Record,
     SessionWindows,
     StoreSupplier,
     StreamsBuilder,
@@ -19,6 +20,11 @@ from millstream.streams.topology import SourceNode, StoreKind, StoreSpec
 from tests.unit.streams.rules.rule_world import before_dot, ms, pair
 
 COUNTS = StoreSpec("kv", StoreKind.KEY_VALUE, persistent=False)
+
+
+class Forgets:
+    def process(self, record: Record) -> None:
+        pass
 
 
 def rekeyed(builder: StreamsBuilder, topic: str) -> Any:
@@ -48,9 +54,9 @@ def test_s09_flows_that_share_nothing_are_sub_topologies_numbered_in_order() -> 
 def test_s09_processors_that_share_a_store_are_one_sub_topology() -> None:
     builder = StreamsBuilder()
     builder.add_state_store(COUNTS)
-    builder.stream("L").process(object, stores=["kv"])
+    builder.stream("L").process(Forgets, stores=["kv"])
     builder.stream("M").to("out")
-    builder.stream("R").process(object, stores=["kv"])
+    builder.stream("R").process(Forgets, stores=["kv"])
     assert groups(builder.build()) == [["L", "R"], ["M"]]
 
 
