@@ -27,6 +27,9 @@ class StreamsConfig:
     `cache_max_bytes` (statestore.cache.max.bytes) bounds what tables hold back between commits; 0, the
     default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where
     records go that CONTINUE leaves out.
+    `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
+    unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
+    time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
     """
 
     application_id: str
@@ -39,3 +42,5 @@ class StreamsConfig:
     partition_count: Callable[[str], int] | None = None
     dead_letter_topic: str | None = None
     cache_max_bytes: int = 0
+    window_emit_interval_ms: int = 0
+    join_emit_interval_ms: int = 0

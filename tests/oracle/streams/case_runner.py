@@ -58,6 +58,12 @@ def encode(serde_name: str, value) -> bytes | None:
     return serde(serde_name).encode(value)
 
 
+EMIT_INTERVALS = {
+    "__emit.interval.ms.kstreams.windowed.aggregation__": "window_emit_interval_ms",
+    "__emit.interval.ms.kstreams.outer.join.spurious.results.fix__": "join_emit_interval_ms",
+}
+
+
 def settings(spec: dict) -> tuple[StreamsConfig, dict]:
     """The application's configuration and the builder's keyword arguments."""
     config = {
@@ -92,6 +98,9 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
         fields["dead_letter_topic"] = config.pop("errors.dead.letter.queue.topic.name")
     if "statestore.cache.max.bytes" in config:
         fields["cache_max_bytes"] = int(config.pop("statestore.cache.max.bytes"))
+    for name, field in EMIT_INTERVALS.items():
+        if (interval := config.pop(name, None)) is not None:
+            fields[field] = int(interval)
     if config:
         raise Unsupported(f"setting {min(config)}")
     return StreamsConfig(APPLICATION_ID, **fields), builder

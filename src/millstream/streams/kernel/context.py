@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence, Sized
 from typing import TypeVar
 
 from millstream.streams.config import StreamsConfig
+from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
@@ -24,6 +25,7 @@ class TaskContext:
         "commit_requested",
         "config",
         "dropped_records",
+        "emit_intervals",
         "node",
         "offsets",
         "partition",
@@ -49,6 +51,8 @@ class TaskContext:
         self.record_timestamp = 0
         self.record_headers: tuple[tuple[str, bytes | None], ...] = ()
         self.commit_requested = False
+        self.emit_intervals: dict[str, EmitInterval] = {}
+        """Of joins, whose two sides share one, by the name of what they share."""
         self.closers: list[Callable[[], object]] = []
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 

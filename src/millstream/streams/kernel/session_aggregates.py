@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.session import SessionStore
@@ -25,6 +26,7 @@ class SessionAggregate(Operator):
         super().__init__(context)
         self._store = store
         self._spec = spec
+        self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
 
     def process(self, batch: Batch) -> Batch:
@@ -64,7 +66,7 @@ class SessionAggregate(Operator):
             merged = Windowed(key, start, end)
             store.put(merged, aggregate, at)
             self._update(batch, row, out, (merged, None, aggregate))
-        if spec.emit_final:
+        if spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
             self._close_sessions(batch, row, out, close_time)
 
     def _update(

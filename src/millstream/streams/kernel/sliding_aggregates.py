@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.timestamped_window import Row, TimestampedWindowStore
@@ -42,6 +43,7 @@ class SlidingAggregate(Operator):
         self._store = store
         self._spec = spec
         self._difference = spec.windows.difference_ms
+        self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
         self._batch = self._out = Batch([], [], [], [], [])
         self._row = 0
@@ -62,10 +64,10 @@ class SlidingAggregate(Operator):
                 self.context.dropped_records += 1
                 continue
             if at < self._difference:
-                self._process_early(at)
-            else:
-                self._process(at)
-            if self._spec.emit_final:
+                self._process_early(at)  # which gives nothing out
+                continue
+            self._process(at)
+            if self._spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
                 self._close_windows()
         self.context.dropped_records += store.expired_puts - expired_puts
         return self._out

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.streams.state.plain_window import PlainWindowStore
@@ -53,6 +54,9 @@ class StreamJoin(Operator):
         self._other = other
         self._unmatched = unmatched
         self._no_times: dict[str, int] = {}  # an inner join has nothing to remember
+        self._interval = context.emit_intervals.setdefault(
+            spec.tracker, EmitInterval(context.config.join_emit_interval_ms)
+        )
         self._time, self._oldest = f"{spec.tracker} time", f"{spec.tracker} oldest unmatched"
 
     def process(self, batch: Batch) -> Batch:
@@ -94,7 +98,7 @@ class StreamJoin(Operator):
         assert store is not None, "only joins that keep unmatched records give them out"
         times = store.times
         stream_time = times[self._time]
-        if times.get(self._oldest, MAX_TIMESTAMP) + spec.after_ms + spec.grace_ms >= stream_time:
+        if not self._must_look(times.get(self._oldest), stream_time):
             return
         self.context.record_timestamp = batch.timestamps[row]
         self.context.record_headers = batch.headers[row]
@@ -113,6 +117,20 @@ class StreamJoin(Operator):
             given[at] = None
         for at in given:
             store.remove(at)
+
+    def _must_look(self, oldest: int | None, stream_time: int) -> bool:
+        """Whether a window may be over. `oldest` is None in a new store, and in one that was restored.
+
+        Where nothing waits, Kafka Streams' sum overflows: it looks in vain, and that begins an interval too.
+        """
+        wait = self._spec.after_ms + self._spec.grace_ms
+        if oldest is None or oldest == MAX_TIMESTAMP:
+            is_early = wait == 0
+        else:
+            is_early = oldest + wait >= stream_time
+        if is_early:
+            return False
+        return self._interval.is_over(self.context.wall_clock_ms) and oldest != MAX_TIMESTAMP
 
     def _append_unmatched(
         self, batch: Batch, row: int, out: Batch, unmatched: tuple[Unmatched, object]

@@ -15,6 +15,7 @@ from millstream.streams.kernel.aggregates import written_steps
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.columns import Column, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, time_windowed
 from millstream.streams.state.running_rows import AnyRows, RowKeys, RunningRows, WriteThroughRows
@@ -65,6 +66,7 @@ class WindowAggregate(Operator):
         self._aggregator = spec.aggregator
         self._emit_final = spec.emit_final
         self._send_old = spec.send_old_values
+        self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
         self._key_serde = time_windowed(store.key_serde, spec.windows.size_ms)
 
@@ -200,7 +202,8 @@ class WindowAggregate(Operator):
         for row in range(len(batch)):
             one = batch.take((row,))
             self._process_updates(one)
-            self._close_windows(one, closed)
+            if self._interval.is_over(self.context.wall_clock_ms):
+                self._close_windows(one, closed)
         return closed
 
     def _close_windows(self, one: Batch, closed: Batch) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from millstream.streams import (
     EmitStrategy,
+    Materialized,
     SessionWindows,
+    SlidingWindows,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
@@ -20,11 +24,11 @@ def concatenated(one: str, other: str) -> str:
     return one + other
 
 
-def closing(windows: TimeWindows | SessionWindows) -> StreamsBuilder:
+def closing(windows: Any, kept: Materialized | None = None) -> StreamsBuilder:
     builder = StreamsBuilder()
     grouped = builder.stream("L").group_by_key(key=string(), value=string())
     closing = grouped.windowed_by(windows).emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
-    write(closing.reduce(concatenated))
+    write(closing.reduce(concatenated, materialized=kept))
     return builder
 
 
@@ -65,6 +69,27 @@ def test_s23_sessions_go_out_although_their_store_hides_them_already(grace, expe
     """Sessions in a time-ordered store on disk are found until their segment is dropped."""
     windows = SessionWindows.of(ms(5), grace=ms(grace))
     assert run(closing(windows), "L:a@1 L:b@3 L:c@9 L:d@30 L:e@100") == expected
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [
+        (
+            TimeWindows.tumbling(ms(10)),
+            "7:k@0/10=a@1 7:k@10/20=b@11 7:k@20/30=c@21 7:k@30/40=d@31",
+        ),
+        (SessionWindows.of(ms(5)), "7:k@1/1=a@1 7:k@11/11=b@11 7:k@21/21=c@21 7:k@31/31=d@31"),
+        (
+            SlidingWindows.of(ms(5)),
+            "2:k@0/5=a@1 7:k@6/11=b@11 7:k@16/21=c@21 7:k@26/31=d@31",
+        ),
+    ],
+)
+def test_s23_closed_windows_are_looked_for_once_an_interval_of_the_wall_clock(windows, expected) -> None:  # fmt: skip
+    """The first record begins an interval of 1,000 ms, of sliding windows the first whose window has a start."""
+    kept = Materialized("s", key=string(), value=string(), retention=ms(500))
+    inputs = "L:a@1 L:b@11 L:c@21 +999 L:d@31 +1 L:e@41"
+    assert run(closing(windows, kept), inputs, window_emit_interval_ms=1_000) == expected
 
 
 def test_s26_windows_come_out_when_closed_with_timestamps_of_their_own() -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from millstream.streams import JoinWindows, StreamsBuilder
+from millstream.streams import JoinWindows, StreamsBuilder, StreamsConfig
+from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.serdes import string
+from millstream.streams.state import in_memory_stores
 from tests.unit.streams.rules.rule_world import TEXT, driver_of, ms, pair, pipe, run, write
 
 
@@ -90,6 +93,46 @@ def test_s36_left_records_wait_for_after_and_right_ones_for_before() -> None:
     windows = JoinWindows.of(ms(0), before=ms(0), after=ms(8))
     outputs = run(joined("outer_join", windows), "L:a=1@10 R:b=2@10 L:c=3@15 L:d=4@19 L:e=5@30")
     assert outputs == "4:b=None|2@10 4:a=1|None@10 5:c=3|None@15 5:d=4|None@19"
+
+
+@pytest.mark.parametrize(
+    ("method", "windows", "inputs", "expected"),
+    [
+        (
+            "outer_join",
+            WITHIN_5,
+            "L:a@1 R:b@20 +1000 R:c@40 L:d@60 +999 L:e@80 +1 L:g@100",
+            "4:k=a|None@1 4:k=None|b@20 9:k=None|c@40 9:k=d|None@60 9:k=e|None@80",
+        ),
+        (
+            "left_join",
+            JoinWindows.of(ms(0)),
+            "L:a@1 R:b@20 L:c@40 +1000 R:b@41 R:b@42",
+            "2:k=a|None@1 5:k=c|None@40",
+        ),
+    ],
+)
+def test_s36_unmatched_records_are_looked_for_once_an_interval_of_the_wall_clock(method, windows, inputs, expected) -> None:  # fmt: skip
+    """The first record begins one, although there is nothing to find; not where windows have no length at all."""
+    outputs = run(joined(method, windows), inputs, join_emit_interval_ms=1_000)
+    assert outputs == expected
+
+
+def test_s36_unmatched_records_that_were_restored_go_out_when_their_windows_are_over() -> None:
+    """In Kafka Streams too the first record after a restart looks at what there is."""
+    config = StreamsConfig("app", string(), string())
+    topology = joined("left_join", WITHIN_5).build()
+    task = StreamTask(topology, 0, 0, in_memory_stores(), config)
+    task.add("L", RawBatch([b"k"], [b"a"], [1], [0]))
+    changelogs = task.process(0).changelogs
+
+    task = StreamTask(topology, 0, 0, in_memory_stores(), config)
+    for topic, rows in changelogs.items():
+        restored = RawBatch(rows.keys, rows.values, rows.timestamps, range(len(rows.keys)))
+        task.restore(topic, restored)
+    task.add("R", RawBatch([b"other"], [b"x"], [7], [0]))
+    out = task.process(0).sinks["out"]
+    assert (out.keys, out.values, out.timestamps) == ([b"k"], [b"a|None"], [1])
 
 
 TABLE_OF_THE_DOCUMENTATION = [

@@ -1,0 +1,23 @@
+"""How often results that wait for stream time may go out: once an interval of the wall clock (S23, S36).
+
+Looking for closed windows costs a scan of a store; Kafka Streams' threads look once a second.
+"""
+
+from __future__ import annotations
+
+
+class EmitInterval:
+    """Of one operator, or of the two sides of a join. An interval of 0 is always over."""
+
+    __slots__ = ("_interval_ms", "_next_ms")
+
+    def __init__(self, interval_ms: int) -> None:
+        self._interval_ms = interval_ms
+        self._next_ms = 0
+
+    def is_over(self, now_ms: int) -> bool:
+        """Whether the time to look has come; the next interval then begins."""
+        if now_ms < self._next_ms:
+            return False
+        self._next_ms = now_ms + self._interval_ms
+        return True
