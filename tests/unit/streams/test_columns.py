@@ -62,7 +62,8 @@ def test_a_part_and_a_selection_of_a_column_keep_its_rows() -> None:
     data: list[bytes | None] = [b"%d" % n for n in range(MANY)]
     column = source_column(string(), data)
     assert isinstance(column, Column)
-    assert column.part(1, 3) == ["1", "2"]
+    assert column.part(1, 3).values == ["1", "2"]
+    assert column.take((2, 0)).values == ["2", "0"]
     part = column.part(0, 290)
     assert isinstance(part, Column)
     assert part.where([n % 100 == 1 for n in range(290)]).values == ["1", "101", "201"]

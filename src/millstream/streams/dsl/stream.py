@@ -62,7 +62,7 @@ class KStream(StreamJoins[K, V]):
     def _filter(
         self, operator: str, predicate: Callable[[K, V], bool], name: str | None, *, negate: bool
     ) -> KStream[K, V]:
-        check_arity(operator, "predicate", predicate, "key", "value")
+        check_arity(operator, "predicate", predicate, "key", "value", takes_columns=True)
         node = self._add(name, "KSTREAM-FILTER-", ops.Filter(predicate, negate))
         return self._next(node, self.key, self.value)
 
@@ -90,7 +90,8 @@ class KStream(StreamJoins[K, V]):
         self, mapper: ops.UserFunction, *, name: str | None = None, with_key: bool = False
     ) -> KStream[K, V2]:
         """mapper(value), or mapper(key, value) with_key, gives the new value."""
-        check_arity("map_values", "mapper", mapper, *(("key", "value") if with_key else ("value",)))
+        parameters = ("key", "value") if with_key else ("value",)
+        check_arity("map_values", "mapper", mapper, *parameters, takes_columns=True)
         node = self._add(name, "KSTREAM-MAPVALUES-", ops.MapValues(mapper, with_key))
         return self._next(node, self.key, None)
 
@@ -135,7 +136,7 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> KStream[K2, V]:
         """mapper(key, value) gives the new key. `key`: its serde, for operators that follow."""
-        check_arity("select_key", "mapper", mapper, "key", "value")
+        check_arity("select_key", "mapper", mapper, "key", "value", takes_columns=True)
         node = self._add(name, "KSTREAM-KEY-SELECT-", ops.SelectKey(mapper))
         return self._next(node, key, self.value, rekeyed=True)
 

@@ -84,7 +84,7 @@ def _join_global(
 
     table, key_mapper = other
     parameters = ("key", "left", "right") if options.with_key else ("left", "right")
-    check_arity(options.method, "joiner", options.joiner, *parameters)
+    check_arity(options.method, "joiner", options.joiner, *parameters, takes_columns=True)
     check_arity(options.method, "on", key_mapper, "key", "value")
     prefix = "KSTREAM-LEFTJOIN-"  # for inner joins as well
     view = ops.StoreView(table.store)
@@ -114,7 +114,7 @@ def join_table(
     from millstream.streams.dsl.stream import KStream
 
     parameters = ("key", "left", "right") if options.with_key else ("left", "right")
-    check_arity(options.method, "joiner", options.joiner, *parameters)
+    check_arity(options.method, "joiner", options.joiner, *parameters, takes_columns=True)
     sources = stream.sources
     if stream.repartition_required:
         parent = _repartitioned(stream, graph, parent, options)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
-from millstream.streams.kernel.columns import AnyColumn, Data
+from millstream.streams.kernel.columns import AnyColumn, Data, values_of
 
 Headers = tuple[tuple[str, bytes | None], ...]
 NO_HEADERS: Headers = ()
@@ -36,14 +36,12 @@ class Batch:
     @property
     def keys(self) -> list[object]:
         """The keys as objects; reads them if nobody has yet."""
-        column = self.key_column
-        return column if isinstance(column, list) else column.values
+        return values_of(self.key_column)
 
     @property
     def values(self) -> list[object]:
         """The values as objects; reads them if nobody has yet."""
-        column = self.value_column
-        return column if isinstance(column, list) else column.values
+        return values_of(self.value_column)
 
     def with_values(self, values: AnyColumn) -> Batch:
         """The same rows with other values, no longer changes of a table."""
@@ -80,8 +78,8 @@ class Batch:
         """The rows at these positions, in their order."""
         old, newest = self.old_values, self.newest
         return Batch(
-            [self.keys[i] for i in rows],
-            [self.values[i] for i in rows],
+            _take(self.key_column, rows),
+            _take(self.value_column, rows),
             [self.timestamps[i] for i in rows],
             [self.headers[i] for i in rows],
             [self.ordinals[i] for i in rows],
@@ -119,6 +117,10 @@ def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
 
 def _where(column: AnyColumn, mask: Sequence[object]) -> AnyColumn:
     return list(compress(column, mask)) if isinstance(column, list) else column.where(mask)
+
+
+def _take(column: AnyColumn, rows: Sequence[int]) -> AnyColumn:
+    return [column[row] for row in rows] if isinstance(column, list) else column.take(rows)
 
 
 @dataclass(slots=True)

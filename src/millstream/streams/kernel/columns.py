@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Any, Final
 
-from millstream.clients.serdes.serde import BYTES, UTF_8, Serde
+from millstream.clients.serdes.serde import BYTES, FLOAT_64, INT_64, UTF_8, Serde
 
 Data = list[bytes | None]
 _ARROW_ROWS_MIN: Final = 256
@@ -54,6 +54,22 @@ class Column:
             self._values = _read(self.serde, self._data)
         return self._values
 
+    def array(self) -> Any:  # Any: pyarrow has no types
+        """The rows as an array, of the type that the serde's layout says, or that pyarrow infers."""
+        import pyarrow as pa
+
+        if self.serde.layout == UTF_8 and self._values is None and self._data is not None:
+            text = _text(self._data)
+            if text is not None:
+                return text
+        types = {
+            UTF_8: pa.string(),
+            BYTES: pa.binary(),
+            INT_64: pa.int64(),
+            FLOAT_64: pa.float64(),
+        }
+        return pa.array(self.values, types.get(self.serde.layout or ""))
+
     @property
     def has_nulls(self) -> bool:
         known = self._data if self._values is None else self._values
@@ -75,10 +91,15 @@ class Column:
             return Column(self.serde, data=kept, as_written=self._as_written)
         return Column(self.serde, values=list(compress(self._values, mask)))
 
-    def part(self, first: int, end: int) -> Column | list[object]:
-        """Rows first to end. A few rows are not worth a column of their own."""
-        if end - first < _ARROW_ROWS_MIN:
-            return self.values[first:end]
+    def take(self, rows: Sequence[int]) -> Column:
+        """The rows at these positions."""
+        values = self.values
+        return Column(self.serde, values=[values[row] for row in rows])
+
+    def part(self, first: int, end: int) -> Column:
+        """Rows first to end."""
+        if end - first < _ARROW_ROWS_MIN:  # reading all rows once is cheaper than a few at a time
+            return Column(self.serde, values=self.values[first:end])
         data, values = self._data, self._values
         return Column(
             self.serde,
@@ -94,7 +115,50 @@ class Column:
         return self._as_written
 
 
-AnyColumn = list[object] | Column
+class ArrowColumn:
+    """What a vectorised function has given."""
+
+    __slots__ = ("_values", "array")
+
+    def __init__(self, array: Any) -> None:  # Any: pyarrow has no types
+        self.array = array
+        self._values: list[object] | None = None
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def values(self) -> list[object]:
+        if self._values is None:
+            self._values = self.array.to_pylist()
+        return self._values
+
+    @property
+    def has_nulls(self) -> bool:
+        return bool(self.array.null_count)
+
+    def written(self, serde: Serde[Any]) -> Data:  # Any: columns of any type
+        """The rows as bytes; text becomes bytes without becoming str first."""
+        import pyarrow as pa
+
+        if serde.layout == UTF_8 and pa.types.is_string(self.array.type):
+            data: Data = self.array.cast(pa.binary()).to_pylist()
+            return data
+        return serde.encode_all(self.values)
+
+    def where(self, mask: Iterable[object]) -> list[object]:
+        """The rows whose mask is true."""
+        return list(compress(self.values, mask))
+
+    def take(self, rows: Sequence[int]) -> list[object]:
+        values = self.values
+        return [values[row] for row in rows]
+
+    def part(self, first: int, end: int) -> list[object]:
+        return self.values[first:end]
+
+
+AnyColumn = list[object] | Column | ArrowColumn
 
 
 def source_column(serde: Serde[Any], data: Data) -> AnyColumn:  # Any: sources of any type
@@ -106,10 +170,17 @@ def source_column(serde: Serde[Any], data: Data) -> AnyColumn:  # Any: sources o
     return Column(serde, data=data, values=serde.decode_all(data))
 
 
+def values_of(column: AnyColumn) -> list[object]:
+    """The rows as objects; reads them if nobody has yet."""
+    return column if isinstance(column, list) else column.values
+
+
 def written(column: AnyColumn, serde: Serde[Any]) -> Data:  # Any: columns of any type
     """The column as bytes of a serde. The list may be shared: do not change it."""
     if isinstance(column, list):
         return serde.encode_all(column)
+    if isinstance(column, ArrowColumn):
+        return column.written(serde)
     if column.serde is serde or (serde.layout is not None and serde.layout == column.serde.layout):
         return column.written()
     return serde.encode_all(column.values)
@@ -124,16 +195,21 @@ def _read(serde: Serde[Any], data: Data) -> list[object]:  # Any: columns of any
     if serde.layout == BYTES:
         return list(data)
     if serde.layout == UTF_8 and len(data) >= _ARROW_ROWS_MIN:
-        import pyarrow as pa
-
-        try:
-            text: list[object] = (
-                pa.array(data, pa.large_binary()).cast(pa.large_string()).to_pylist()
-            )
-        except pa.ArrowInvalid:
-            return serde.decode_all(data)  # puts replacement characters where text is broken
-        return text
+        text = _text(data)
+        if text is not None:
+            values: list[object] = text.to_pylist()
+            return values
     return serde.decode_all(data)
+
+
+def _text(data: Data) -> Any:  # Any: pyarrow has no types
+    """An array of text, None where some is broken and needs replacement characters."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(data, pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return None
 
 
 def _is_text(data: Sequence[bytes | None]) -> bool:

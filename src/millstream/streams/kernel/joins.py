@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.calls import mapped
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.transform_values import Transform
@@ -174,8 +175,10 @@ class StreamTableJoin(Operator):
             rows = [row for row in rows if row is not None]
         rights = [None if row is None else row[0] for row in rows]
         if self._with_key:
-            return batch.with_values(list(map(self._joiner, batch.keys, batch.values, rights)))
-        return batch.with_values(list(map(self._joiner, batch.values, rights)))
+            joined = mapped(self._joiner, batch.key_column, batch.value_column, rights)
+        else:
+            joined = mapped(self._joiner, batch.value_column, rights)
+        return batch.with_values(joined)
 
     def _rows(self, keys: list[object], timestamps: list[int]) -> list[Row | None]:
         lookup, as_of = self._lookup, self._as_of

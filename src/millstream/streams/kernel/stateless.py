@@ -1,8 +1,10 @@
-"""Operators without state. User functions are called by `map`, the tightest loop there is."""
+"""Operators without state. User functions are called by `map`, the tightest loop there is, or once with columns."""
 
 from __future__ import annotations
 
 from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.calls import mapped
+from millstream.streams.kernel.columns import has_nulls, values_of
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.topology import operators as ops
@@ -20,7 +22,7 @@ class TableToStream(Operator):
 
     def process(self, batch: Batch) -> Batch:
         is_plain = batch.old_values is None and batch.newest is None
-        return batch if is_plain else batch.with_values(batch.values)
+        return batch if is_plain else batch.with_values(batch.value_column)
 
 
 class Filter(Operator):
@@ -32,7 +34,7 @@ class Filter(Operator):
         self._negate = spec.negate
 
     def process(self, batch: Batch) -> Batch:
-        mask = list(map(self._predicate, batch.keys, batch.values))
+        mask = values_of(mapped(self._predicate, batch.key_column, batch.value_column))
         if self._negate:
             return batch.where([not each for each in mask])
         return batch if all(mask) else batch.where(mask)
@@ -46,7 +48,7 @@ class NullKeyFilter(Operator):
         self._keep_null = spec.keep_null
 
     def process(self, batch: Batch) -> Batch:
-        if self._keep_null or None not in batch.keys:
+        if self._keep_null or not has_nulls(batch.key_column):
             return batch
         return batch.where([key is not None for key in batch.keys])
 
@@ -77,7 +79,7 @@ class SelectKey(Operator):
         self._mapper = spec.mapper
 
     def process(self, batch: Batch) -> Batch:
-        return batch.with_keys(list(map(self._mapper, batch.keys, batch.values)))
+        return batch.with_keys(mapped(self._mapper, batch.key_column, batch.value_column))
 
 
 class MapValues(Operator):
@@ -90,8 +92,10 @@ class MapValues(Operator):
 
     def process(self, batch: Batch) -> Batch:
         if self._with_key:
-            return batch.with_values(list(map(self._mapper, batch.keys, batch.values)))
-        return batch.with_values(list(map(self._mapper, batch.values)))
+            values = mapped(self._mapper, batch.key_column, batch.value_column)
+        else:
+            values = mapped(self._mapper, batch.value_column)
+        return batch.with_values(values)
 
 
 class FlatMap(Operator):
@@ -129,8 +133,8 @@ class FlatMapValues(Operator):
         given = (batch.keys, batch.values) if self._with_key else (batch.values,)
         rows: list[int] = []
         values: list[object] = []
-        for row, mapped in enumerate(map(self._mapper, *given)):
-            for value in mapped:
+        for row, several in enumerate(map(self._mapper, *given)):
+            for value in several:
                 rows.append(row)
                 values.append(value)
         return _spread(batch, rows, [batch.keys[row] for row in rows], values)

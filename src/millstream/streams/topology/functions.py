@@ -7,15 +7,27 @@ import re
 from collections.abc import Callable, Iterable
 
 from millstream.streams.topology.operators import UserFunction
+from millstream.streams.vectorised import Vectorised
 
 
-def check_arity(operator: str, argument: str, function: object, *parameters: str) -> None:
+def check_arity(
+    operator: str,
+    argument: str,
+    function: object,
+    *parameters: str,
+    takes_columns: bool = False,
+) -> None:
     """Raise TypeError now, naming the operator, if the function cannot take these parameters.
 
-    Functions whose signature cannot be read (some built-in ones) pass.
+    Functions whose signature cannot be read (some built-in ones) pass. `takes_columns`: it may be a vectorised one.
     """
     if not callable(function):
         raise TypeError(f"{operator}: {argument} must be callable, not {function!r}")
+    if isinstance(function, Vectorised) and not takes_columns:
+        raise TypeError(
+            f"{operator}: {argument} {function.name} is vectorised, but this operator calls it for each record: "
+            "give a plain function"
+        )
     try:
         signature = inspect.signature(function)
     except ValueError:
