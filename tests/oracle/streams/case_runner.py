@@ -337,7 +337,11 @@ def _versions(store: VersionedKeyValueStore, inputs: list[dict]) -> Iterator[tup
 
 
 def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
-    added = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
+    chosen = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
+    for op in spec["ops"]:
+        joined = op.get("stream_joined", {})
+        suppliers = (joined.get(f"{side}_supplier") for side in ("this", "other"))
+        chosen |= {each["name"] for each in suppliers if each and each.get("impl") == "persistent"}
     with_headers = spec.get("config", {}).get("dsl.store.format", "").lower() == "headers"
     dumped = {}
     for name, store in sorted(driver.stores().items()):
@@ -348,7 +352,7 @@ def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
         if isinstance(store, PlainWindowStore):
             for window, value in store.fetch_all():
                 # Join stores in memory, and all with headers, are shown with their start as timestamp.
-                plain = (store.spec.persistent and not with_headers) or name in added
+                plain = (store.spec.persistent and not with_headers) or name in chosen
                 start = [] if plain else [window.start_ms]
                 at = (text(window.key), window.start_ms)
                 rows.append((at, [shown(window), shown(value), *start]))

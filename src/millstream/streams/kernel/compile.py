@@ -132,9 +132,9 @@ def make_operator(
 
 
 def _logging_headers(operator: Operator, store: StateStore | None) -> Operator:
-    """The operator of a table, with what its store needs to log deletions."""
-    logs = store is not None and store.spec.with_headers and store.changelog is not None
-    return KeepsRecordHeaders(operator) if logs else operator
+    """The operator of a table, with what its store needs to log deletions, or to hold changes back."""
+    keeps_headers = store is not None and store.spec.with_headers
+    return KeepsRecordHeaders(operator) if keeps_headers else operator
 
 
 def resolve(
