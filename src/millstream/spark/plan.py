@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millstream.errors import ConfigError
+from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
 
@@ -43,15 +44,16 @@ class TopologyPlan:
 def plan_topology(
     topology: Topology, application_id: str, existing_partitions: Mapping[str, int]
 ) -> TopologyPlan:
-    """Raises ConfigError for a source topic that does not exist, and for topics that must have equal partition counts."""
+    """Raises ConfigError for what does not run on Spark, TopologyError for a source topic that does not exist and for
+    topics that must have equal partition counts.
+    """
     groups = [group for group in topology.sub_topologies if not group.is_global]
     if len(groups) < len(topology.sub_topologies):
         raise ConfigError("global tables do not run on Spark yet; use a table")
     topics = {group.id: topology.topics_of(group, application_id) for group in groups}
     _require_fixed_sources(topics)
     ordered = _in_order(groups, topics)
-    partitions = _partition_counts(ordered, topics, existing_partitions)
-    _require_copartitioned(topology, application_id, partitions)
+    partitions = partition_counts(topology, application_id, existing_partitions)
     queries, internal = [], []
     for group in ordered:
         mine = topics[group.id]
@@ -93,42 +95,3 @@ def _in_order(
             )
         ordered += [remaining.pop(number) for number in sorted(ready)]
     return ordered
-
-
-def _partition_counts(
-    ordered: list[SubTopology],
-    topics: Mapping[int, SubTopologyTopics],
-    existing_partitions: Mapping[str, int],
-) -> dict[str, int]:
-    """A repartition topic has the count the topology asks for, or as many as the widest source that feeds it."""
-    counts: dict[str, int] = {}
-    wanted: dict[str, int] = {}
-    for group in ordered:
-        mine = topics[group.id]
-        for topic in mine.sources:
-            if topic in mine.repartition:
-                counts[topic] = (
-                    existing_partitions.get(topic) or mine.partitions.get(topic) or wanted[topic]
-                )
-            elif topic in existing_partitions:
-                counts[topic] = existing_partitions[topic]
-            else:
-                raise ConfigError(
-                    f"source topic {topic} does not exist: create it before the topology is started"
-                )
-        widest = max(counts[topic] for topic in mine.sources)
-        for topic in mine.sinks:
-            wanted[topic] = max(wanted.get(topic, 0), widest)
-    return counts
-
-
-def _require_copartitioned(
-    topology: Topology, application_id: str, partitions: Mapping[str, int]
-) -> None:
-    for together in topology.copartition_groups(application_id):
-        counts = {topic: partitions[topic] for topic in sorted(together) if topic in partitions}
-        if len(set(counts.values())) > 1:
-            raise ConfigError(
-                f"topics that are joined need equal partition counts, these have {counts}: "
-                "repartition one of the streams, or create the topics again"
-            )

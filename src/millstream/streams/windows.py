@@ -11,8 +11,15 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def to_ms(duration: timedelta) -> int:
-    """A duration in whole milliseconds."""
+    """A duration in whole milliseconds. Raises TypeError for what is no duration."""
+    if not isinstance(duration, timedelta):
+        raise TypeError(f"durations are timedelta, not {duration!r}: timedelta(milliseconds=...)")
     return duration // _MILLISECOND
+
+
+def _check_not_negative(what: str, milliseconds: int) -> None:
+    if milliseconds < 0:
+        raise ValueError(f"{what} must not be negative, it is {milliseconds} ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +41,7 @@ class TimeWindows:
                 f"advance must be in (0, {self.size_ms}] ms, not {self.advance_ms} ms: "
                 "records between two windows would be lost"
             )
-        if self.grace_ms < 0:
-            raise ValueError(f"grace must not be negative, it is {self.grace_ms} ms")
+        _check_not_negative("grace", self.grace_ms)
 
     @classmethod
     def tumbling(cls, size: timedelta, *, grace: timedelta = timedelta(0)) -> TimeWindows:
@@ -75,6 +81,9 @@ class UnlimitedWindows:
     start_ms: int = 0
     grace_ms: int = 0
 
+    def __post_init__(self) -> None:
+        _check_not_negative("start", self.start_ms)
+
     @property
     def size_ms(self) -> int:
         return MAX_TIMESTAMP
@@ -102,8 +111,8 @@ class SlidingWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
-        if self.difference_ms < 0 or self.grace_ms < 0:
-            raise ValueError("time difference and grace must not be negative")
+        _check_not_negative("time difference", self.difference_ms)
+        _check_not_negative("grace", self.grace_ms)
 
     @classmethod
     def of(cls, difference: timedelta, *, grace: timedelta = timedelta(0)) -> SlidingWindows:
@@ -127,8 +136,8 @@ class SessionWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
-        if self.gap_ms <= 0 or self.grace_ms < 0:
-            raise ValueError("the gap must be larger than zero, grace must not be negative")
+        _check_not_negative("gap", self.gap_ms)
+        _check_not_negative("grace", self.grace_ms)
 
     @classmethod
     def of(cls, gap: timedelta, *, grace: timedelta = timedelta(0)) -> SessionWindows:
@@ -162,10 +171,12 @@ class JoinWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
-        if self.before_ms + self.after_ms < 0 or self.grace_ms < 0:
+        if self.before_ms + self.after_ms < 0:
             raise ValueError(
-                "a join window must not end before it begins, nor have a negative grace"
+                f"a join window must not end before it begins: before is {self.before_ms} ms, "
+                f"after {self.after_ms} ms"
             )
+        _check_not_negative("grace", self.grace_ms)
 
     @classmethod
     def of(

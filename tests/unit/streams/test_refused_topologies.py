@@ -160,6 +160,16 @@ SOURCES: Refused = {
             "(earliest, latest): give both the same reset"
         ),
     ),
+    "reset that is none": (
+        lambda b: b.table("in", reset="earliest"),
+        TypeError,
+        "table: reset is an OffsetReset or a timedelta, not 'earliest'",
+    ),
+    "reset by less than nothing": (
+        lambda b: b.stream("in", reset=timedelta(seconds=-1)),
+        ValueError,
+        "stream: reset goes back by a duration, which is not negative: -1 day, 23:59:59",
+    ),
     "versioned global table": (
         lambda b: b.global_table(
             "g", materialized=Materialized(supplier=StoreSupplier("h", history=ms(1)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import TypeVar
 
 from millstream.streams.dsl.global_tables import (
@@ -24,7 +25,7 @@ from millstream.streams.processor import ProcessorSupplier
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyWriter
-from millstream.streams.topology.functions import check_pattern, check_supplier
+from millstream.streams.topology.functions import check_pattern, check_reading, check_supplier
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -59,11 +60,15 @@ class StreamsBuilder:
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         timestamps: TimestampExtractor | None = None,
-        reset: OffsetReset | None = None,
+        reset: OffsetReset | timedelta | None = None,
         name: str | None = None,
     ) -> KStream[K, V]:
-        """A stream of one topic, of several, or of all topics whose whole name matches `pattern`."""
+        """A stream of one topic, of several, or of all topics whose whole name matches `pattern`.
+
+        `reset`: where to begin without a committed offset; a timedelta goes back by that long (KIP-1106).
+        """
         graph = self._graph
+        check_reading("stream", timestamps, reset)
         given = _topics(topics, pattern)
         matched = None if pattern is None else check_pattern("stream", pattern)
         source_name = graph.names.name_or_generate(name, "KSTREAM-SOURCE-")
@@ -79,11 +84,12 @@ class StreamsBuilder:
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
         timestamps: TimestampExtractor | None = None,
-        reset: OffsetReset | None = None,
+        reset: OffsetReset | timedelta | None = None,
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """A table: the latest value of each key of a topic. Records with a null key are dropped."""
+        check_reading("table", timestamps, reset)
         graph = self._graph
         request = key_value_store(graph, materialized, f"{topic}-", key, value)
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
@@ -110,6 +116,7 @@ class StreamsBuilder:
         materialized: Materialized[K, V] | None = None,
     ) -> GlobalKTable[K, V]:
         """A table that every instance holds whole."""
+        check_reading("global_table", timestamps)
         graph = self._graph
         spec = key_value_store(graph, materialized, f"{topic}-", key, value).spec
         if spec.history_ms is not None:
@@ -134,14 +141,16 @@ class StreamsBuilder:
         *,
         key: Serde[K] | None = None,
         value: Serde[V] | None = None,
+        timestamps: TimestampExtractor | None = None,
         name: str | None = None,
     ) -> None:
         """Add a store that every instance fills from a topic through a processor."""
         graph = self._graph
+        check_reading("add_global_store", timestamps)
         check_supplier("add_global_store", supplier, "process")
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
         processor_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
-        source = SourceNode(source_name, (topic,), None, key, value)
+        source = SourceNode(source_name, (topic,), None, key, value, timestamps)
         graph.add(global_store_node(processor_name, source, store, supplier))
 
     def build(self) -> Topology:

@@ -228,7 +228,7 @@ class StreamGraph:
                     read = f"topic {topic}" if node.source.topics else topic
                     raise TopologyError(
                         f"sources {main.source.name} and {node.source.name} of {read} begin at different "
-                        f"offsets ({', '.join(resets)}): give both the same reset"
+                        f"offsets ({', '.join(map(str, resets))}): give both the same reset"
                     )
                 self._merge(main, node)
 

@@ -28,6 +28,12 @@ class Suppressed:
     logging: bool | Mapping[str, str]
     name: str | None
 
+    def __post_init__(self) -> None:
+        for what in ("limit_ms", "max_records", "max_bytes"):
+            given: int | None = getattr(self, what)
+            if given is not None and given < 0:
+                raise ValueError(f"suppress: {what} must not be negative, it is {given}")
+
     @classmethod
     def until_window_closes(
         cls,

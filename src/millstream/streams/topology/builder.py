@@ -6,6 +6,7 @@ It turns calls into nodes; what may be added, and what not, is the writer's busi
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 from millstream.streams.errors import TopologyError
@@ -17,6 +18,7 @@ from millstream.streams.topology.functions import (
     check_arity,
     check_partitioner,
     check_pattern,
+    check_reading,
     check_supplier,
 )
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
@@ -46,9 +48,13 @@ class TopologyBuilder:
         key: _AnySerde | None = None,
         value: _AnySerde | None = None,
         timestamps: TimestampExtractor | None = None,
-        reset: OffsetReset | None = None,
+        reset: OffsetReset | timedelta | None = None,
     ) -> TopologyBuilder:
-        """Read topics, or all topics whose whole name matches `pattern`."""
+        """Read topics, or all topics whose whole name matches `pattern`.
+
+        `reset`: where to begin without a committed offset; a timedelta goes back by that long (KIP-1106).
+        """
+        check_reading(f"source {name}", timestamps, reset)
         given = None if pattern is None else check_pattern(f"source {name}", pattern)
         self._writer.add_source(SourceNode(name, topics, given, key, value, timestamps, reset))
         return self
@@ -107,6 +113,7 @@ class TopologyBuilder:
 
         `source` and `processor` are the names of the two nodes that do so.
         """
+        check_reading(f"source {source}", timestamps)
         check_supplier(f"processor {processor}", supplier, "process")
         self._writer.add_global_store(
             store,
@@ -128,6 +135,7 @@ class TopologyBuilder:
         timestamps: TimestampExtractor | None = None,
     ) -> TopologyBuilder:
         """Add a store of each task that a processor fills from a topic, which serves as its changelog."""
+        check_reading(f"source {source}", timestamps)
         check_supplier(f"processor {processor}", supplier, "process")
         self._writer.add_read_only_store(
             store,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 
+from millstream.streams.options import OffsetReset
 from millstream.streams.topology.operators import UserFunction
 from millstream.streams.vectorised import Vectorised
 
@@ -64,6 +66,18 @@ def check_partitioner(node: str, partitioner: UserFunction | None) -> None:
     """Raise TypeError, naming the node, unless this is a partitioner or nothing."""
     if partitioner is not None:
         check_arity(node, "partitioner", partitioner, "topic", "key", "value", "partitions")
+
+
+def check_reading(
+    node: str, timestamps: object, reset: OffsetReset | timedelta | None = None
+) -> None:
+    """Raise TypeError or ValueError, naming the node, unless a source can read its topics like this."""
+    if timestamps is not None:
+        check_arity(node, "timestamps", timestamps, "record", "partition_time")
+    if not isinstance(reset, OffsetReset | timedelta | None):
+        raise TypeError(f"{node}: reset is an OffsetReset or a timedelta, not {reset!r}")
+    if isinstance(reset, timedelta) and reset < timedelta(0):
+        raise ValueError(f"{node}: reset goes back by a duration, which is not negative: {reset}")
 
 
 def check_kind(what: str, other: object, kind: type) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from typing import Any
 
@@ -34,7 +35,7 @@ class SourceNode:
     key: Serde[Any] | None = None  # Any: a source of any type
     value: Serde[Any] | None = None  # Any: a source of any type
     timestamps: TimestampExtractor | None = None
-    reset: OffsetReset | None = None
+    reset: OffsetReset | timedelta | None = None
     form: ValueForm = ValueForm.PLAIN
 
 
