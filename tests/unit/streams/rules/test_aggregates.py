@@ -1,4 +1,4 @@
-"""S19, S20, S25: what aggregations leave out, delete, and do with changes of tables."""
+"""S19, S20, S25, S39: what aggregations leave out, delete, and do with changes of tables."""
 
 from __future__ import annotations
 
@@ -104,6 +104,10 @@ def test_s20_the_first_value_of_a_reduction_is_kept_as_it_is() -> None:
 
     write(builder.stream("L", value=NUMBER).group_by_key().reduce(below_five))
     assert run(builder, "L:9@1 L:1@2 L:3@3 L:2@4") == "1:k=9@1 2:k=-@2 3:k=3@3 4:k=-@4"
+
+
+def test_s39_the_test_driver_commits_after_each_record_so_that_a_cache_hides_nothing() -> None:
+    assert run(counted(), "L:a@1 L:b@2 L:c@3", cache_max_bytes=100_000) == "1:k=1@1 2:k=2@2 3:k=3@3"
 
 
 def regrouped(selector: Any = lambda key, value: (value[0], value)) -> StreamsBuilder:

@@ -24,7 +24,7 @@ from millstream.streams import (
 )
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
-from tests.unit.streams.rules.rule_world import before_dot, ms, pair
+from tests.unit.streams.rules.rule_world import before_dot, driver_of, ms, pair, pipe, read
 
 Any_stream = KStream[Any, Any]
 WITHIN_5 = JoinWindows.of(ms(5))
@@ -328,6 +328,17 @@ def test_s05_a_name_given_to_split_is_the_prefix() -> None:
     split = StreamsBuilder().stream("L").split(name="n-")
     branches = split.branch(_has("a")).branch(_has("b"), name="bee").no_default_branch()
     assert list(branches) == ["n-1", "n-bee"]
+
+
+def test_s05_a_record_goes_to_the_first_branch_that_takes_it_or_nowhere() -> None:
+    builder = StreamsBuilder()
+    branches = builder.stream("L").split(name="n-").branch(_has("a")).branch(_has("b"))
+    for name, stream in branches.no_default_branch().items():
+        stream.to(name)
+    with driver_of(builder) as driver:
+        for token in ("L:ab@1", "L:b@2", "L:c@3"):
+            pipe(driver, token)
+        assert (read(driver, "n-1"), read(driver, "n-2")) == (["k=ab@1"], ["k=b@2"])
 
 
 def test_s45_an_operator_that_is_added_shifts_the_names_behind_it() -> None:

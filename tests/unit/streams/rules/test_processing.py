@@ -68,6 +68,25 @@ def test_s41_wall_clock_punctuations_fire_without_records() -> None:
     assert punctuations(WallClock, "+9 +1 +35 L:a@99 +4 +1") == [10, 45, 50]
 
 
+class Emits:
+    def init(self, context: ProcessorContext) -> None:
+        self.context = context
+        context.schedule(ms(10), PunctuationType.STREAM_TIME, self.emit)
+
+    def process(self, record: Record) -> None:
+        """Records only move time."""
+
+    def emit(self, time: int) -> None:
+        assert self.context.record_metadata() is None
+        self.context.forward(Record("p", "from a punctuation", time))
+
+
+def test_s17_what_a_punctuation_forwards_has_the_time_it_was_given() -> None:
+    builder = StreamsBuilder()
+    write(builder.stream("L").process(Emits))
+    assert run(builder, "L:a@3 L:a@45") == "1:p=from a punctuation@3 2:p=from a punctuation@45"
+
+
 class Commits:
     def init(self, context: ProcessorContext) -> None:
         self.context = context

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from millstream.streams import Materialized, StoreSupplier, StreamsBuilder
+from millstream.streams import Materialized, StoreSupplier, StreamsBuilder, StreamsConfig
+from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.serdes import string
+from millstream.streams.state import in_memory_stores
 from tests.unit.streams.rules.rule_world import (
     TEXT,
     before_dot,
@@ -121,6 +124,34 @@ def test_s29_a_versioned_table_looks_at_the_time() -> None:
     assert run(builder, inputs) == "3:k=a|new@20 4:k=b|old@7"
 
 
+def versions(name: str) -> Materialized:
+    return Materialized(supplier=StoreSupplier(name, history=ms(10)))
+
+
+def test_s29_an_aggregation_of_a_versioned_table_skips_updates_that_are_not_the_latest() -> None:
+    """KIP-914."""
+    builder = StreamsBuilder()
+    table = builder.table("L", materialized=versions("v"))
+    write(table.group_by(lambda key, value: (value[0], value)).count())
+    assert run(builder, "L:a1@10 L:b1@5 L:c1@12") == "1:a=1@10 3:a=0@12 3:c=1@12"
+
+
+def test_s29_a_join_of_versioned_tables_skips_updates_that_are_not_the_latest() -> None:
+    builder = StreamsBuilder()
+    left = builder.table("L", materialized=versions("v"))
+    write(left.join(builder.table("R", materialized=versions("w")), pair))
+    outputs = run(builder, "R:x@1 L:a@10 L:b@5 L:c@12 R:old@0 R:y@13")
+    assert outputs == "2:k=a|x@10 4:k=c|x@12 6:k=c|y@13"
+
+
+def test_s29_an_update_older_than_the_history_goes_nowhere() -> None:
+    builder = StreamsBuilder()
+    write(builder.table("L", materialized=versions("v")))
+    inputs = "L:a@100 L:b@95 L:c@89 L:d@90"
+    assert run(builder, inputs) == "1:k=a@100 2:k=b@95 4:k=d@90"
+    assert dropped(builder, inputs) == 1
+
+
 def test_s30_null_keys_and_null_values_find_nothing_and_are_left_out() -> None:
     builder = StreamsBuilder()
     write(builder.stream("L").join(builder.table("R"), pair))
@@ -183,6 +214,30 @@ def test_s31_foreign_key_joins_follow_the_left_row_from_key_to_key(method, expec
 def test_s31_a_right_row_answers_all_its_left_rows_in_the_order_of_their_keys() -> None:
     outputs = run(joined("join", foreign_key=before_dot), "L:k=a.1@1 L:j=a.2@2 R:a=1@3 R:a=-@4")
     assert outputs == "3:j=a.2|1@3 3:k=a.1|1@3 4:j=-@4 4:k=-@4"
+
+
+def test_s31_an_answer_to_an_older_left_row_is_stale_and_left_out() -> None:
+    """It carries the hash of the row that asked: a.1, while the row is a.2 by now."""
+    builder = StreamsBuilder()
+    left = builder.table("L")
+    joined = left.join(builder.table("R"), pair, foreign_key=before_dot, name="s")
+    joined.to_stream().to("out")
+    config = StreamsConfig("app", string(), string())
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+    answers = "app-s-subscription-response-topic"
+
+    def answer(hashed: str, at: int) -> list[bytes | None]:
+        value = bytes.fromhex("00" + hashed) + b"x"
+        task.add(answers, RawBatch([b"k"], [value], [at], [at]))
+        sinks = task.process(0).sinks
+        return list(sinks["out"].values) if "out" in sinks else []
+
+    task.add("L", RawBatch([b"k"] * 2, [b"a.1", b"a.2"], [1, 2], range(2)))
+    asked = task.process(0).sinks["app-s-subscription-registration-topic"].values
+    hashes = [value[2:18].hex() for value in asked if value is not None]
+    assert hashes[0] == "7d74f52c6ca4f22f3e88736eb86f637c"
+    assert answer(hashes[0], at=3) == []
+    assert answer(hashes[1], at=4) == [b"a.2|x"]
 
 
 def test_s31_a_left_row_without_a_foreign_key_is_counted_as_dropped_by_an_inner_join() -> None:
