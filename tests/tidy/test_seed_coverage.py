@@ -11,7 +11,7 @@ TEXT = (ROOT / "docs/seed-coverage.md").read_text()
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
     for line in TEXT.splitlines()
-    if re.match(r"\| [A-Z]\d+\.\d", line)
+    if re.match(r"\| [A-Z]\d+(\.\d+)? \|", line)
 ]
 REASON = re.compile(r"not built: .{15}|as [A-Z]\d+\.\d+|.{20}")
 NAMED = re.compile(r"((?:tests|benchmarks)/[\w/.-]+\.py)(?:::(\w+))?")
