@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from millstream.streams import Windowed
+from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, Windowed
 from millstream.streams.serdes import (
     Serde,
+    avro,
     boolean,
     bytes_,
     double,
     float_,
     integer,
+    json,
     list_of,
     long,
+    msgpack,
     session_windowed,
     short,
     string,
@@ -25,6 +29,7 @@ from millstream.streams.serdes import (
     uuid,
     void,
 )
+from millstream.testing.topology_test_driver import TopologyTestDriver
 
 AN_ID = UUID("f81d4fae-7dec-11d0-a765-00a0c91e6bf6")
 
@@ -120,3 +125,41 @@ def test_bytes_that_java_refuses_are_refused(serde: Serde[Any], written: str) ->
 
 def test_bytes_that_are_no_text_are_read_with_replacement_characters() -> None:
     assert string().decode(b"a\xff") == "a\ufffd"
+
+
+@dataclass
+class Order:
+    item: str
+    amount: int
+
+
+ORDER_SCHEMA = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "item", "type": "string"}, {"name": "amount", "type": "int"}],
+}
+
+
+@pytest.mark.parametrize(
+    "serde",
+    [json(into=Order), avro(ORDER_SCHEMA, into=Order), msgpack(into=Order, default=asdict)],
+    ids=lambda serde: serde.name,
+)
+def test_formats_of_the_clients_serve_streams_their_stores_and_changelogs(
+    serde: Serde[Order],
+) -> None:
+    def largest(one: Order, other: Order) -> Order:
+        return max(one, other, key=lambda order: order.amount)
+
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", key=string(), value=serde).group_by_key()
+    table = grouped.reduce(largest, materialized=Materialized("best", key=string(), value=serde))
+    table.to_stream().to("out")
+    with TopologyTestDriver(builder.build(), StreamsConfig("app")) as driver:
+        orders = driver.input_topic("in", key=string(), value=serde)
+        for amount in (3, 7, 5):
+            orders.pipe("k", Order("tea", amount), at=amount)
+        out = driver.output_topic("out", key=string(), value=serde).read()
+        assert [row.value for row in out] == [Order("tea", amount) for amount in (3, 7, 7)]
+        [first, *_] = driver.read_bytes("app-best-changelog")
+    assert first.value == serde.encode(Order("tea", 3))
