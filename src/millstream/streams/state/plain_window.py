@@ -43,8 +43,13 @@ class PlainWindowStore(WindowRows):
             self.changelog.append(log_key, written, self.now(), headers)
 
     def row_at(self, key: object, start: int) -> Stored:
-        found = self.rows_of_key(key, start, start)
-        return found[0][1] if found else None
+        """Where duplicates are kept no row has a name of its own: on disk the last one put is found, in memory none."""
+        if start < self.oldest_visible() or (self._duplicates and not self.spec.persistent):
+            return None
+        sequence = _SEQUENCE.pack(self.times.get(_SEQUENCE_NAME, 0))
+        log_key = self._encode_key(key) + pack_time(start) + sequence
+        stored = self.rows.get(self.segment(start) + log_key)
+        return None if stored is None else self._decode_value(stored)
 
     def restore_row(
         self, key: bytes, value: bytes | None, _timestamp: int, _headers: Headers

@@ -118,7 +118,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         found: Iterator[tuple[bytes, int, int, bytes]]
         found = ((*self._split(row_key), stored) for row_key, stored in rows)
         if not (self._time_first or self.spec.persistent):
-            found = iter(sorted(found, key=lambda row: (row[2], row[0], row[1]), reverse=reverse))
+            found = iter(sorted(found, key=lambda row: (row[2], row[0], -row[1]), reverse=reverse))
         for data, start, end, stored in found:
             yield data, Windowed(self._key.decode(data), start, end), self.decode_row(stored)
 

@@ -74,10 +74,9 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         return self._insert(data, Version(timestamp, written))
 
     def delete(self, key: object, timestamp: int) -> VersionedRecord | None:
-        """Delete from this time on; gives what was valid then."""
+        """Delete from this time on; gives what was valid then, or None where it came too late."""
         known = self.get(key, timestamp)
-        self.put(key, None, timestamp)
-        return known
+        return None if self.put(key, None, timestamp) == NOT_PUT else known
 
     def history(self, key: object) -> Iterator[VersionedRecord]:
         """The versions that may be asked for, the newest first, without deletions."""

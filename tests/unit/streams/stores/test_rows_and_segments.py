@@ -1,4 +1,4 @@
-"""One contract for every kind of store, in memory and on RocksDB."""
+"""Scans over pages and overlay, bytes of changelogs, and how windows are forgotten by segments."""
 
 from __future__ import annotations
 
@@ -61,13 +61,6 @@ def window(
     )
 
 
-def test_reads_see_what_the_running_batch_wrote(open_rows) -> None:
-    store = key_value(open_rows())
-    store.put("a", 1, 10)
-    assert store.get("a") == (1, 10)
-    assert list(store.all()) == [("a", (1, 10))]
-
-
 def test_a_commit_survives_reopening_with_its_offset_marker_and_stream_time(open_rows) -> None:
     store = key_value(open_rows())
     store.put("a", 1, 10)
@@ -78,18 +71,6 @@ def test_a_commit_survives_reopening_with_its_offset_marker_and_stream_time(open
     assert again.rows.metadata.changelog_offset == 7
     assert again.rows.metadata.marker == "batch 3"
     assert again.times == {"counter": 10}
-
-
-def test_what_was_not_committed_is_forgotten(open_rows) -> None:
-    store = key_value(open_rows())
-    store.put("a", 1, 10)
-    store.commit(changelog_offset=1, marker=None)
-    store.put("a", 2, 11)
-    store.put("b", 5, 11)
-    store.discard()
-    assert store.get("a") == (1, 10)
-    assert store.get("b") is None
-    assert store.changelog.keys == []
 
 
 def test_a_null_value_deletes_the_row(open_rows) -> None:
@@ -122,18 +103,6 @@ def test_the_changelog_has_the_value_and_the_timestamp_as_the_records_own(open_r
     store.put("a", None, 11)
     one = (1).to_bytes(8, "big")
     assert store.changelog.take() == ([b"a", b"a"], [one, None], [10, 11])
-
-
-def test_restoring_a_changelog_gives_the_same_rows(open_rows) -> None:
-    written = key_value(TransactionalRows(MemoryByteStore()))
-    written.put("a", 1, 10)
-    written.put("b", 2, 11)
-    written.put("a", None, 12)
-    store = key_value(open_rows())
-    store.restore(*written.changelog.take(), next_offset=3)
-    again = key_value(open_rows())
-    assert list(again.all()) == [("b", (2, 11))]
-    assert again.rows.metadata.changelog_offset == 3
 
 
 def test_pages_of_a_long_scan_join_up_in_both_directions(open_rows) -> None:

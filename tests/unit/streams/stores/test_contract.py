@@ -1,0 +1,317 @@
+"""What every store keeps to, whatever it holds and wherever: one unit with its task's commit, and its own changelog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millstream.streams.errors import InvalidStoreError
+from millstream.streams.options import RecordContext
+from millstream.streams.serdes import Windowed, string
+from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
+from millstream.streams.state.cache import RecordCache
+from millstream.streams.state.changelog import Changelog
+from millstream.streams.state.opening import open_store
+from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
+from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.transaction import TransactionalRows
+from millstream.streams.state.unmatched import Unmatched
+from millstream.streams.topology import StoreKind, StoreSpec
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of store: `write` puts the n-th row, of which some replace or delete earlier ones; `shown` gives all rows."""
+
+    spec: StoreSpec
+    write: Callable[[Any, int], object]
+    shown: Callable[[Any], object]
+
+
+def key(n: int) -> str:
+    return "abc"[n % 3]
+
+
+def value(n: int) -> str | None:
+    return None if n % 5 == 4 else f"v{n}"
+
+
+def put_window(store: Any, n: int) -> None:
+    store.put(key(n), value(n), n % 4)
+
+
+def put_timestamped_window(store: Any, n: int) -> None:
+    store.put(key(n), value(n), n % 4, n)
+
+
+def put_session(store: Any, n: int) -> None:
+    store.put(Windowed(key(n), n % 4, n % 4 + n % 2), value(n), n)
+
+
+def put_unmatched(store: Any, n: int) -> None:
+    at = Unmatched(n % 4, n % 2 == 0, key(n))
+    if n % 5 == 4:
+        store.remove(at)
+    else:
+        store.add(at, f"v{n}")
+
+
+def put_into_suppression(store: Any, n: int) -> None:
+    if n % 5 == 4:
+        store.evict()
+    else:
+        store.put(n, key(n), (value(n), value(n + 1)), RecordContext("t", 0, n, n))
+
+
+def put_into_join_buffer(store: Any, n: int) -> None:
+    store.put(key(n), f"v{n}", RecordContext("t", 0, n, n))
+
+
+def histories(store: Any) -> object:
+    return {each: list(store.history(each)) for each in store.known_keys()}
+
+
+def spec(kind: StoreKind, **options: Any) -> StoreSpec:
+    return StoreSpec("s", kind, key=string(), value=string(), **options)
+
+
+def windows(kind: StoreKind, **options: Any) -> StoreSpec:
+    return spec(kind, retention_ms=100, window_size_ms=10, **options)
+
+
+KINDS = {
+    "key_value": Kind(
+        spec(StoreKind.KEY_VALUE),
+        lambda store, n: store.put(key(n), value(n)),
+        lambda store: list(store.all()),
+    ),
+    "timestamped_key_value": Kind(
+        spec(StoreKind.TIMESTAMPED_KEY_VALUE),
+        lambda store, n: store.put(key(n), value(n), n),
+        lambda store: list(store.all()),
+    ),
+    "lru": Kind(
+        spec(StoreKind.KEY_VALUE, persistent=False, entries_max=2),
+        lambda store, n: store.put(key(n), value(n)),
+        lambda store: list(store.all()),
+    ),
+    "timestamped_lru": Kind(
+        spec(StoreKind.TIMESTAMPED_KEY_VALUE, persistent=False, entries_max=2),
+        lambda store, n: store.put(key(n), value(n), n),
+        lambda store: list(store.all()),
+    ),
+    "versioned": Kind(
+        spec(StoreKind.VERSIONED, retention_ms=4),
+        lambda store, n: store.put(key(n), value(n), n - n % 3),
+        histories,
+    ),
+    "window": Kind(windows(StoreKind.WINDOW), put_window, lambda store: list(store.all())),
+    "window_with_duplicates": Kind(
+        windows(StoreKind.WINDOW, retain_duplicates=True),
+        put_window,
+        lambda store: list(store.all()),
+    ),
+    "timestamped_window": Kind(
+        windows(StoreKind.TIMESTAMPED_WINDOW),
+        put_timestamped_window,
+        lambda store: list(store.all()),
+    ),
+    "time_ordered_window": Kind(
+        windows(StoreKind.TIMESTAMPED_WINDOW, time_ordered=True),
+        put_timestamped_window,
+        lambda store: list(store.all()),
+    ),
+    "session": Kind(
+        windows(StoreKind.SESSION), put_session, lambda store: list(store.find_all_sessions())
+    ),
+    "time_ordered_session": Kind(
+        windows(StoreKind.SESSION, time_ordered=True),
+        put_session,
+        lambda store: list(store.find_all_sessions()),
+    ),
+    "unmatched": Kind(
+        spec(StoreKind.UNMATCHED, other_value=string()),
+        put_unmatched,
+        lambda store: list(store.scan()),
+    ),
+    "suppression": Kind(
+        spec(StoreKind.SUPPRESSION_BUFFER),
+        put_into_suppression,
+        lambda store: list(store.changes()),
+    ),
+    "join_buffer": Kind(
+        spec(StoreKind.JOIN_BUFFER, retention_ms=100),
+        put_into_join_buffer,
+        lambda store: list(store.rows.scan(b"", None)),
+    ),
+}
+WAYS = [
+    (name, place, cached)
+    for name, kind in KINDS.items()
+    for place in ("memory", "rocksdb")
+    for cached in ((False, True) if replace(kind.spec, caching=True).is_cacheable else (False,))
+]
+
+
+class World:
+    """Opens one store again and again over the same rows, or beside it over new ones."""
+
+    def __init__(self, kind: Kind, rows: ByteStore, *, cached: bool) -> None:
+        self.kind, self._rows, self._cached = kind, rows, cached
+
+    def open(self, *, logging: bool = True) -> StateStore:
+        """The store as its last commit left it."""
+        return self._opened(TransactionalRows(self._rows), logging=logging)
+
+    def open_empty(self) -> StateStore:
+        return self._opened(TransactionalRows(MemoryByteStore()), logging=True)
+
+    def write(self, store: StateStore, first: int, end: int) -> None:
+        for n in range(first, end):
+            self.kind.write(store, n)
+
+    def _opened(self, rows: TransactionalRows, *, logging: bool) -> StateStore:
+        spec = replace(self.kind.spec, caching=self._cached, logging=logging)
+        changelog = Changelog("log") if logging else None
+        cache = RecordCache(rows) if self._cached else None
+        serde = string()
+        return open_store(StoreParts(spec, rows, serde, serde, changelog, None, serde, cache))
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RocksDatabase]:
+    """One for all tests of the module: each has a store of its own in it, as the stores of a task have."""
+    opened = RocksDatabase(str(tmp_path_factory.mktemp("stores")))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: f"{way[0]}-{way[1]}{'-cached' * way[2]}")
+def world(request: pytest.FixtureRequest, database: RocksDatabase) -> World:
+    name, place, cached = request.param
+    rows = RocksByteStore(database, request.node.name) if place == "rocksdb" else MemoryByteStore()
+    return World(KINDS[name], rows, cached=cached)
+
+
+def logged(store: StateStore) -> tuple[list[bytes | None], list[bytes | None], list[int]]:
+    """What the store has written to its changelog so far."""
+    store.flush()
+    store.flush_cache(as_changes=False)
+    assert store.changelog is not None
+    return store.changelog.take()
+
+
+def commit(store: StateStore, *, changelog_offset: int | None = None) -> None:
+    logged(store)
+    store.commit(changelog_offset=changelog_offset, marker="m")
+
+
+def test_reads_see_what_the_running_batch_wrote(world: World) -> None:
+    store = world.open()
+    world.write(store, 0, 4)
+    seen = world.kind.shown(store)
+    commit(store)
+    assert seen == world.kind.shown(store)
+
+
+def test_a_commit_survives_reopening_with_its_offset_and_marker(world: World) -> None:
+    store = world.open()
+    world.write(store, 0, 9)
+    commit(store, changelog_offset=9)
+    rows = world.kind.shown(store)
+    again = world.open()
+    assert world.kind.shown(again) == rows
+    assert again.rows.metadata.changelog_offset == 9
+    assert again.rows.metadata.marker == "m"
+
+
+def test_a_discarded_batch_leaves_what_was_committed(world: World) -> None:
+    store = world.open()
+    world.write(store, 0, 4)
+    commit(store)
+    rows = world.kind.shown(store)
+    world.write(store, 4, 9)
+    store.discard()
+    assert world.kind.shown(store) == rows
+    assert logged(store) == ([], [], [])
+    assert world.kind.shown(world.open()) == rows
+
+
+def test_a_batch_that_is_repeated_after_a_discard_gives_the_same_rows(world: World) -> None:
+    store, untroubled = world.open(), world.open_empty()
+    for each in (store, untroubled):
+        world.write(each, 0, 4)
+        commit(each)
+    world.write(store, 4, 9)
+    store.discard()
+    for each in (store, untroubled):
+        world.write(each, 4, 9)
+    assert world.kind.shown(store) == world.kind.shown(untroubled)
+    assert logged(store) == logged(untroubled)
+
+
+def test_the_changelog_restores_the_rows(world: World) -> None:
+    store = world.open_empty()
+    world.write(store, 0, 14)
+    lost = world.open()
+    lost.restore(*logged(store), 14)
+    assert world.kind.shown(lost) == world.kind.shown(store)
+    again = world.open()
+    assert world.kind.shown(again) == world.kind.shown(store)
+    assert again.rows.metadata.changelog_offset == 14
+
+
+def test_restoring_what_is_there_already_changes_nothing(world: World) -> None:
+    """After a crash a store reads again what lies between its offset and the end of its changelog."""
+    store = world.open()
+    world.write(store, 0, 4)
+    log = logged(store)
+    store.commit(changelog_offset=0, marker=None)
+    rows = world.kind.shown(store)
+    store.restore(*log, len(log[0]))
+    assert world.kind.shown(store) == rows
+
+
+def test_without_logging_nothing_is_logged(world: World) -> None:
+    store = world.open(logging=False)
+    world.write(store, 0, 9)
+    store.flush()
+    store.flush_cache(as_changes=False)
+    store.commit(changelog_offset=None, marker=None)
+    assert store.changelog is None
+    rows = world.kind.shown(store)
+    assert world.kind.shown(world.open(logging=False)) == rows
+
+
+def test_a_closed_store_refuses_reads_and_writes(world: World) -> None:
+    store = world.open()
+    world.write(store, 0, 4)
+    commit(store)
+    assert store.is_open
+    store.close()
+    assert not store.is_open
+    with pytest.raises(InvalidStoreError, match="store s is closed"):
+        world.write(store, 0, 9)
+    is_buffer = store.spec.kind is StoreKind.SUPPRESSION_BUFFER  # no processor ever sees one
+    refused: AbstractContextManager[object] = nullcontext()
+    if not is_buffer:
+        refused = pytest.raises(InvalidStoreError, match="store s is closed")
+    with refused:
+        world.kind.shown(store)
+
+
+def test_an_iterator_does_not_outlive_its_store_on_disk(tmp_path: Path) -> None:
+    database = RocksDatabase(str(tmp_path))
+    store: Any = World(KINDS["key_value"], RocksByteStore(database, "s"), cached=False).open()
+    store.put_all((f"{n:05}", "v") for n in range(3000))
+    commit(store)
+    rows = store.all()
+    next(rows)
+    database.close()
+    with pytest.raises(InvalidStoreError, match="stores of this task are closed"):
+        list(rows)
