@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from datetime import timedelta
 from difflib import unified_diff
@@ -125,6 +126,8 @@ def cause_name(error: BaseException) -> str | None:
         return None
     if isinstance(error, SerializationError):
         return "SerializationException" if "read" in str(error) else "ClassCastException"
+    if isinstance(cause, struct.error | AttributeError | TypeError):  # a value of another type
+        return "ClassCastException"
     return {"IllegalState": "IllegalStateException"}.get(type(cause).__name__, error_name(cause))
 
 

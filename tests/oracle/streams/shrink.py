@@ -1,12 +1,14 @@
-"""Makes a case that differs smaller while it still differs in the same way: inputs first, then calls, then options."""
+"""Makes a case that differs smaller while it still differs in the same way: calls, inputs, options."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from streams.case_runner import CaseRunner
 
+CANDIDATES_AT_ONCE = 12
 Answer = Callable[[list[dict]], list[dict]]
 """Gives cases back with what Kafka Streams did, without those that it cannot run."""
 
@@ -31,7 +33,7 @@ def differences(case: dict, spec: dict | None = None) -> list[str]:
 def shrink(case: dict, answer: Answer) -> dict:
     """The smallest case found; `case` carries its specification and differs."""
     wanted = _kind(differences(case))
-    for candidates_of in (_fewer_inputs, _fewer_calls, _fewer_options, _fewer_inputs):
+    for candidates_of in (_one_end, _fewer_inputs, _fewer_calls, _fewer_inputs, _fewer_options):
         case = _while_smaller(case, candidates_of, wanted, answer)
     return case
 
@@ -43,18 +45,33 @@ def _kind(found: list[str]) -> str:
 def _while_smaller(
     case: dict, candidates_of: Callable[[dict], Iterator[dict]], wanted: str, answer: Answer
 ) -> dict:
+    """The first candidate that differs takes the case's place, as long as there is one."""
     while True:
-        candidates = []
-        for number, candidate in enumerate(candidates_of(case)):
-            candidate.pop("expect", None)
-            candidate["id"] = f"{case['id'].partition('~')[0]}~{number}"
-            candidates.append(candidate)
-        found = next(
-            (each for each in answer(candidates) if _kind(differences(each)) == wanted), None
-        )
+        candidates = candidates_of(case)
+        found = None
+        while found is None and (some := list(islice(candidates, CANDIDATES_AT_ONCE))):
+            for candidate in some:
+                candidate.pop("expect", None)
+            still = (each for each in answer(some) if _kind(differences(each)) == wanted)
+            found = next(still, None)
         if found is None:
             return case
         case = found
+
+
+def _one_end(case: dict) -> Iterator[dict]:
+    """Only one of the calls that nothing goes on from, and what leads to it."""
+    ops = case["spec"]["ops"]
+    used = {op.get(field) for op in ops for field in _REFERENCES}
+    ends = [op for op in ops if op.get("id") not in used and not _branch_ids(op)]
+    for end in ends if len(ends) > 1 else ():
+        wanted, kept = {end.get(field) for field in _REFERENCES}, []
+        for op in reversed(ops):
+            is_wanted = op is end or op.get("id") in wanted or wanted & set(_branch_ids(op))
+            if is_wanted or op["op"] == "add_state_store":
+                wanted |= {op.get(field) for field in _REFERENCES} - {None}
+                kept.append(op)
+        yield _with_ops(case, kept[::-1])
 
 
 def _fewer_inputs(case: dict) -> Iterator[dict]:

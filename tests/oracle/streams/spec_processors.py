@@ -40,16 +40,16 @@ class Transformer:
         self._options = options
 
     def init(self, context) -> None:
-        self._context = context
+        counts = self._options["type"] == "count"
+        self._calls = context.store(self._options["store"]) if counts else None
 
     def transform(self, key, value):
-        if self._options["type"] != "count":
+        if self._calls is None:
             return fn.keyed_value_mapper(self._options["type"])(key, value)
         if value is None:
             return None
-        store = self._context.store(self._options["store"])
-        count = (store.get(key) or 0) + 1
-        store.put(key, count)
+        count = (self._calls.get(key) or 0) + 1
+        self._calls.put(key, count)
         return f"{text(value)}#{count}"
 
 

@@ -115,8 +115,12 @@ class StreamsBuilder:
         name: str | None = None,
         materialized: Materialized[K, V] | None = None,
     ) -> GlobalKTable[K, V]:
-        """A table that every instance holds whole."""
+        """A table that every instance holds whole. ValueError for a `materialized` that does not name its store."""
         check_reading("global_table", timestamps)
+        if materialized is not None and materialized.store_name is None:
+            raise ValueError(
+                f"global_table: the Materialized for {topic} names no store: name it, or leave the Materialized out"
+            )
         graph = self._graph
         spec = key_value_store(graph, materialized, f"{topic}-", key, value).spec
         if spec.history_ms is not None:

@@ -172,7 +172,6 @@ class _Cogroup:
         spec = self._store(spec, materialized)
         parents = self._repartitioned(spec.name)
         sources = frozenset().union(*(group.origin[1].sources for group, _ in self.members))
-        copartitioned = sources if len(self.members) > 1 else frozenset[str]()
         definition = CogroupDefinition(spec)
         nodes: list[GraphNode] = []
         for number, ((_, aggregator), parent) in enumerate(zip(self.members, parents, strict=True)):
@@ -182,7 +181,7 @@ class _Cogroup:
                 graph.names.suffixed_or_generate(name, suffix, _PREFIX),
                 operator=lambda make=make: make(definition.send_old_values),  # type: ignore[misc]  # bound now
                 stores=lambda: (spec,),
-                copartitioned=copartitioned,
+                copartitioned=sources,
             )
             node.window_grace_ms = _grace_ms(self.windows)
             graph.add(node, parent)

@@ -118,6 +118,7 @@ def join_on_foreign_key(
     options.check()
     (left_table, left_node), (right_table, right_node) = left, right
     left_table.definition.enable_old_values(force=True)
+    right_table.definition.enable_old_values(force=True)
     names = _Names.take(graph.names, options.name)
     builder = _Builder(graph, names, options, left_table, right_table)
     registration = builder.subscribe(left_node)

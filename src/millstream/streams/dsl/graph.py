@@ -39,7 +39,8 @@ class GraphNode:
         """Add what this node stands for."""
 
     def parent_names(self) -> tuple[str, ...]:
-        return tuple(parent.name for parent in self.parents)
+        """Each name once, also where two sources of a merge have become one."""
+        return tuple(dict.fromkeys(parent.name for parent in self.parents))
 
 
 @dataclass(eq=False, slots=True)
@@ -67,7 +68,7 @@ class TableSourceGraphNode(SourceGraphNode):
         topology.add_processor(ProcessorNode(self.name, self.operator(), (self.source.name,)))
         for store in self.stores():
             if self.reuses_topic:
-                topology.add_store(replace(store, logging=False), (self.name,))
+                topology.add_store(replace(store, logging=False, log_config={}), (self.name,))
                 topology.reuse_as_changelog(store.name, self.source.topics[0])
             else:
                 topology.add_store(store, (self.name,))

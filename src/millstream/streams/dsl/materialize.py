@@ -75,9 +75,12 @@ def count_store(
     graph: StreamGraph,
     materialized: AnyMaterialized | None,
     key: Serde[Any] | None,  # Any: serdes of any type
+    *,
+    takes_number: bool = True,
 ) -> StoreRequest:
-    """The store of a count; where it has options but no name Kafka Streams takes one number more."""
-    if isinstance(materialized, Materialized) and materialized.store_name is None:
+    """The store of a count. Where it has options but no name Kafka Streams takes one number more, if not of sliding windows."""
+    unnamed = isinstance(materialized, Materialized) and materialized.store_name is None
+    if takes_number and unnamed:
         graph.names.store_name("KSTREAM-AGGREGATE-")
     return key_value_store(graph, materialized, "KSTREAM-AGGREGATE-", key, long())
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
-from millstream.streams.dsl.table_definitions import AggregateDefinition, TableDefinition
+from millstream.streams.dsl.table_definitions import SuppressDefinition, TableDefinition
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreKind, StoreSpec
@@ -85,7 +85,6 @@ def suppress_node(
         raise TopologyError(
             f"{name} cannot hold back changes of a versioned table, whose rows have a history: suppress an aggregation of it"
         )
-    table.enable_old_values(force=True)
     spec = StoreSpec(
         store,
         StoreKind.SUPPRESSION_BUFFER,
@@ -95,7 +94,8 @@ def suppress_node(
         logging=suppressed.logging is not False,
         log_config={} if isinstance(suppressed.logging, bool) else dict(suppressed.logging),
     )
-    definition = AggregateDefinition(
+    definition = SuppressDefinition(
+        table,
         spec,
         lambda old: ops.Suppress(
             store,

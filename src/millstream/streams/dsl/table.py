@@ -149,7 +149,11 @@ class KTable(Generic[K, V]):
         """transform(key, value) of a transformer gives the new value, also for null; `stores` are those it uses."""
         check_supplier("transform_values", supplier, "transform")
         connected = names_of_stores("transform_values", stores)
-        spec, key, value = self._store("KTABLE-TRANSFORMVALUES-", materialized, None)
+        spec, key, value = None, self.key, None
+        if isinstance(materialized, Materialized) and materialized.store_name is None:
+            key, value = materialized.key or key, materialized.value  # takes no number here
+        else:
+            spec, key, value = self._store("KTABLE-TRANSFORMVALUES-", materialized, None)
         definition = TransformValuesDefinition(self.definition, supplier, spec)
         return self._next(
             name, "KTABLE-TRANSFORMVALUES-", definition, key, value, connected=connected
@@ -190,7 +194,9 @@ class KTable(Generic[K, V]):
             definition,
             key=self.key,
             value=self.value,
-            sources=self.sources,
+            sources=frozenset(
+                {self._node.name}
+            ),  # as Kafka Streams, which copartitions nothing here
         )
 
     def group_by(

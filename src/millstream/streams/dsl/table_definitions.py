@@ -16,6 +16,7 @@ from millstream.streams.topology.operators import (
     OperatorSpec,
     PassThrough,
     StoreView,
+    SuppressView,
     TableFilter,
     TableJoin,
     TableJoinMerge,
@@ -103,6 +104,36 @@ class AggregateDefinition:
         return (self.store,)
 
 
+class SuppressDefinition:
+    """A suppressed table. `make` is given whether to send old values."""
+
+    def __init__(self, parent: TableDefinition, buffer: StoreSpec, make: UserFunction) -> None:
+        self._parent = parent
+        self._buffer = buffer
+        self._make = make
+        self._send_old_values = False
+        parent.enable_old_values(force=True)
+
+    def view(self) -> TableView:
+        return SuppressView(self._parent.view(), self._buffer.name)
+
+    def enable_old_values(self, *, force: bool) -> bool:
+        self._send_old_values = True  # the parent sends them anyway, nothing needs force
+        return self._send_old_values or force
+
+    @property
+    def history_ms(self) -> int | None:
+        return None
+
+    def operator(self) -> OperatorSpec:
+        spec = self._make(self._send_old_values)
+        assert isinstance(spec, OperatorSpec), "a suppressed table makes an operator"
+        return spec
+
+    def stores(self) -> tuple[StoreSpec, ...]:
+        return (self._buffer,)
+
+
 class CogroupDefinition:
     """The result of a cogrouped aggregation: several operators write one store, a pass-through joins them."""
 
@@ -143,7 +174,8 @@ class FilterDefinition:
         self._predicate = predicate
         self._negate = negate
         self._store = store
-        self._send_old_values = store is not None  # a stored filter knows them anyway
+        # With old values at hand, rows that were filtered out before leave no tombstones.
+        self._send_old_values = parent.enable_old_values(force=False)
 
     def view(self) -> TableView:
         if self._store is not None:
@@ -161,7 +193,10 @@ class FilterDefinition:
 
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
-        return TableFilter(self._predicate, self._negate, store, self._send_old_values)
+        keeps_unseen = self._parent.history_ms is not None
+        return TableFilter(
+            self._predicate, self._negate, store, self._send_old_values, keeps_unseen
+        )
 
     def stores(self) -> tuple[StoreSpec, ...]:
         return () if self._store is None else (self._store,)
@@ -296,4 +331,6 @@ def store_names(view: TableView) -> tuple[str, ...]:
         return (view.store,)
     if isinstance(view, JoinView):
         return store_names(view.left) + store_names(view.right)
+    if isinstance(view, SuppressView):
+        return (view.buffer, *store_names(view.parent))
     return store_names(view.parent)

@@ -70,7 +70,10 @@ class TimeWindowedKStream(Generic[K, V]):
         self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[Windowed[K], int]:
         """How many records each key has in each window."""
-        store = count_store(self._graph, materialized, self._grouping.key).spec
+        is_sliding = isinstance(self._windows, SlidingWindows)
+        store = count_store(
+            self._graph, materialized, self._grouping.key, takes_number=not is_sliding
+        ).spec
         return self._aggregate((_zero, _add_one), name, "KSTREAM-AGGREGATE-", materialized, store)
 
     def reduce(

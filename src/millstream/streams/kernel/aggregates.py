@@ -15,9 +15,16 @@ from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.columns import Column, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.state.key_value import TimestampedKeyValueStore
-from millstream.streams.state.running_rows import AnyRows, RowKeys, WriteThroughRows, Written
+from millstream.streams.kernel.tables import RowStore, as_versions
+from millstream.streams.state.running_rows import (
+    AnyRows,
+    RowKeys,
+    VersionedRows,
+    WriteThroughRows,
+    Written,
+)
 from millstream.streams.state.store import StateStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.operators import UserFunction
 
@@ -28,9 +35,7 @@ Folded = tuple[list[object], list[int], list[object]]
 class KeyFold(Operator):
     """What aggregate, count and reduce share: rows are read once a batch and written once, if the store lets them."""
 
-    def __init__(
-        self, context: TaskContext, store: TimestampedKeyValueStore, *, send_old: bool
-    ) -> None:
+    def __init__(self, context: TaskContext, store: RowStore, *, send_old: bool) -> None:
         super().__init__(context)
         self._store = store
         self._send_old = send_old
@@ -41,6 +46,10 @@ class KeyFold(Operator):
 
     def process(self, batch: Batch) -> Batch:
         batch, store = without_nulls(self.context, batch), self._store
+        if isinstance(store, VersionedKeyValueStore):
+            versions = VersionedRows(store)
+            folded = self.fold(batch, batch.keys, versions)
+            return as_versions(self._result(batch, *folded), versions.valid_to)
         if not store.takes_columns:
             folded = self.fold(batch, batch.keys, WriteThroughRows(store.get, store.put))
             return self._result(batch, *folded)
@@ -85,9 +94,7 @@ class StreamAggregate(KeyFold):
     A ready-made aggregation selects what it combines first, for the whole batch.
     """
 
-    def __init__(
-        self, context: TaskContext, spec: ops.StreamAggregate, store: TimestampedKeyValueStore
-    ) -> None:
+    def __init__(self, context: TaskContext, spec: ops.StreamAggregate, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
         self._initializer = spec.initializer
         self._aggregator = spec.aggregator
@@ -120,9 +127,7 @@ class StreamAggregate(KeyFold):
 class StreamCount(KeyFold):
     """KStream count: the aggregate that looks at no values and calls nobody."""
 
-    def __init__(
-        self, context: TaskContext, spec: ops.StreamCount, store: TimestampedKeyValueStore
-    ) -> None:
+    def __init__(self, context: TaskContext, spec: ops.StreamCount, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
@@ -142,9 +147,7 @@ class StreamCount(KeyFold):
 class StreamReduce(KeyFold):
     """KStreamReduce: the first value is stored as it is."""
 
-    def __init__(
-        self, context: TaskContext, spec: ops.StreamReduce, store: TimestampedKeyValueStore
-    ) -> None:
+    def __init__(self, context: TaskContext, spec: ops.StreamReduce, store: RowStore) -> None:
         super().__init__(context, store, send_old=spec.send_old_values)
         self._reducer = spec.reducer
 

@@ -14,6 +14,7 @@ from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.join_buffer import JoinBuffer, Waiting
 from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.session import SessionStore
+from millstream.streams.state.suppression_buffer import NO_TIMESTAMP, SuppressionBuffer
 from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology import operators as ops
@@ -23,11 +24,12 @@ TABLE_STORES = (
     TimestampedWindowStore,
     SessionStore,
     VersionedKeyValueStore,
+    SuppressionBuffer,
 )
 TableStore = (
     TimestampedKeyValueStore | TimestampedWindowStore | SessionStore | VersionedKeyValueStore
 )
-Stores = Mapping[str, TableStore]
+Stores = Mapping[str, TableStore | SuppressionBuffer]
 Row = tuple[object, int]
 Lookup = Callable[[object], Row | None]
 """key → (value, timestamp) of the table's row, None where it has none."""
@@ -46,6 +48,7 @@ class AsOf:
 class TableReader:
     """Reads tables, through their operators where they have no store of their own."""
 
+    context: TaskContext
     stores: Stores
     open_transformer: Opener
 
@@ -53,7 +56,7 @@ class TableReader:
         """The newest rows, or those of another time where the table is versioned."""
         match view:
             case ops.StoreView():
-                return _store_lookup(self.stores[view.store], as_of)
+                return _store_lookup(self._table(view.store), as_of)
             case ops.FilterView():
                 return _filtered(self.lookup(view.parent, as_of), view)
             case ops.MapValuesView():
@@ -63,13 +66,22 @@ class TableReader:
                 return _transformed(parent, self.open_transformer(view.supplier))
             case ops.JoinView():
                 return _joined(self.lookup(view.left), self.lookup(view.right), view)
+            case ops.SuppressView():
+                buffer = self.stores[view.buffer]
+                assert isinstance(buffer, SuppressionBuffer), "as the DSL made it"
+                return _suppressed(self.lookup(view.parent, as_of), buffer, self.context)
+
+    def _table(self, name: str) -> TableStore:
+        store = self.stores[name]
+        assert not isinstance(store, SuppressionBuffer), "a buffer is read through its table"
+        return store
 
     def is_versioned(self, view: ops.TableView) -> bool:
         """Whether rows of another time can be read."""
         match view:
             case ops.StoreView():
                 return isinstance(self.stores[view.store], VersionedKeyValueStore)
-            case ops.JoinView():
+            case ops.JoinView() | ops.SuppressView():
                 return False
             case _:
                 return self.is_versioned(view.parent)
@@ -120,6 +132,17 @@ def _joined(left: Lookup, right: Lookup, view: ops.JoinView) -> Lookup:
         value = joiner(None if one is None else one[0], None if other is None else other[0])
         newest = max(-1 if one is None else one[1], -1 if other is None else other[1])
         return None if value is None else (value, newest)
+
+    return lookup
+
+
+def _suppressed(parent: Lookup, buffer: SuppressionBuffer, context: TaskContext) -> Lookup:
+    def lookup(key: object) -> Row | None:
+        waiting = buffer.waiting(key, context.offsets)
+        if waiting is None:
+            return parent(key)
+        prior = buffer.prior(waiting)
+        return None if prior is None else (prior, NO_TIMESTAMP)
 
     return lookup
 

@@ -31,13 +31,11 @@ class SessionAggregate(Operator):
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [], [] if self._spec.send_old_values else None)
-        expired_puts = self._store.expired_puts
         for row in range(len(batch)):
             if batch.keys[row] is None:
                 self.context.dropped_records += 1
             else:
                 self._aggregate(batch, row, out)
-        self.context.dropped_records += self._store.expired_puts - expired_puts
         return out
 
     def _aggregate(self, batch: Batch, row: int, out: Batch) -> None:

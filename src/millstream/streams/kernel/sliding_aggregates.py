@@ -52,7 +52,7 @@ class SlidingAggregate(Operator):
     def process(self, batch: Batch) -> Batch:
         self._batch = batch
         self._out = Batch([], [], [], [], [], [] if self._spec.send_old_values else None)
-        expired_puts, store = self._store.expired_puts, self._store
+        store = self._store
         for row, at in enumerate(batch.timestamps):
             self._row = row
             if batch.keys[row] is None or batch.values[row] is None:
@@ -69,7 +69,6 @@ class SlidingAggregate(Operator):
             self._process(at)
             if self._spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
                 self._close_windows()
-        self.context.dropped_records += store.expired_puts - expired_puts
         return self._out
 
     def _process(self, at: int) -> None:

@@ -26,14 +26,13 @@ class JoinWindow(Operator):
         self._store = store
 
     def process(self, batch: Batch) -> Batch:
-        expired_puts, context = self._store.expired_puts, self.context
+        context = self.context
         for key, value, at, headers in zip(
             batch.keys, batch.values, batch.timestamps, batch.headers, strict=True
         ):
             if key is not None:
                 context.record_timestamp, context.record_headers = at, headers
                 self._store.put(key, value, at)
-        context.dropped_records += self._store.expired_puts - expired_puts
         return batch
 
 

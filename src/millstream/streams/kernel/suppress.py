@@ -28,6 +28,7 @@ class Suppress(Operator):
 
     def process(self, batch: Batch) -> Batch:
         store, spec = self._store, self._spec
+        store.begin(self.context.offsets)
         old_values = batch.old_values or [None] * len(batch)
         out = Batch([], [], [], [], [], [] if spec.send_old_values else None)
         for row, key in enumerate(batch.keys):

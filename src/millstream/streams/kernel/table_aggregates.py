@@ -8,8 +8,10 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.tables import RowStore, as_versions
 from millstream.streams.serdes.change import Change
-from millstream.streams.state.key_value import TimestampedKeyValueStore
+from millstream.streams.state.running_rows import VersionedRows, WriteThroughRows
+from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology import operators as ops
 
 
@@ -55,15 +57,18 @@ class TableRegroup(Operator):
 class TableAggregation(Operator):
     """What aggregate and reduce share. The old value is taken off only where there is an aggregate."""
 
-    def __init__(
-        self, context: TaskContext, *, store: TimestampedKeyValueStore, send_old: bool
-    ) -> None:
+    def __init__(self, context: TaskContext, *, store: RowStore, send_old: bool) -> None:
         super().__init__(context)
         self._store = store
         self._send_old = send_old
 
     def process(self, batch: Batch) -> Batch:
         store = self._store
+        rows = (
+            VersionedRows(store)
+            if isinstance(store, VersionedKeyValueStore)
+            else WriteThroughRows(store.get, store.put)
+        )
         aggregates: list[object] = []
         timestamps: list[int] = []
         old: list[object] = []
@@ -71,7 +76,7 @@ class TableAggregation(Operator):
             if key is None:
                 raise StreamsError("a grouped table must not have null keys")
             assert isinstance(change, Change), "grouped tables are fed with changes"
-            before, known = store.get(key) or (None, -1)
+            before, known = rows[key]
             timestamp, aggregate = at, before
             if change.old is not None and before is not None:
                 aggregate = self._subtract(key, change.old, before)
@@ -79,14 +84,14 @@ class TableAggregation(Operator):
             if change.new is not None:
                 aggregate = self._add(key, change.new, aggregate)
                 timestamp = max(at, known)
-            store.put(key, aggregate, timestamp if aggregate is not None else at)
+            rows[key] = (aggregate, timestamp if aggregate is not None else at)
             aggregates.append(aggregate)
             timestamps.append(timestamp)
             old.append(before)
         result = batch.with_values(aggregates)
         result.timestamps = timestamps
         result.old_values = old if self._send_old else None
-        return result
+        return as_versions(result, rows.valid_to) if isinstance(rows, VersionedRows) else result
 
     @abstractmethod
     def _add(self, key: object, value: object, aggregate: object, /) -> object: ...
@@ -98,9 +103,7 @@ class TableAggregation(Operator):
 class TableAggregate(TableAggregation):
     """KTableAggregate."""
 
-    def __init__(
-        self, context: TaskContext, spec: ops.TableAggregate, store: TimestampedKeyValueStore
-    ) -> None:
+    def __init__(self, context: TaskContext, spec: ops.TableAggregate, store: RowStore) -> None:
         super().__init__(context, store=store, send_old=spec.send_old_values)
         self._initializer = spec.initializer
         self._adder = spec.adder
@@ -117,9 +120,7 @@ class TableAggregate(TableAggregation):
 class TableReduce(TableAggregation):
     """KTableReduce: the first value is taken as it is."""
 
-    def __init__(
-        self, context: TaskContext, spec: ops.TableReduce, store: TimestampedKeyValueStore
-    ) -> None:
+    def __init__(self, context: TaskContext, spec: ops.TableReduce, store: RowStore) -> None:
         super().__init__(context, store=store, send_old=spec.send_old_values)
         self._adder = spec.adder
         self._subtractor = spec.subtractor

@@ -50,16 +50,22 @@ class TableFilter(Operator):
         self._negate = spec.negate
         self._store = store
         self._send_old = spec.send_old_values
+        self._drop_unseen = not spec.keeps_unseen
 
     def process(self, batch: Batch) -> Batch:
         new = self._filtered(batch.keys, batch.values)
         if not self._send_old:
             return stored(self._store, batch.with_changes(new))
         if self._store is not None:
-            return stored_with_old(self._store, batch.with_changes(new), drop_unseen=True)
+            return stored_with_old(
+                self._store, batch.with_changes(new), drop_unseen=self._drop_unseen
+            )
         assert batch.old_values is not None, "the parent was asked for old values"
         old = self._filtered(batch.keys, batch.old_values)
-        return batch.with_changes(new, old).where(
+        changed = batch.with_changes(new, old)
+        if not self._drop_unseen:
+            return changed
+        return changed.where(
             [
                 value is not None or before is not None
                 for value, before in zip(new, old, strict=True)
@@ -143,6 +149,10 @@ def stored_with_old(store: RowStore, batch: Batch, *, drop_unseen: bool) -> Batc
 def _put_versions(store: VersionedKeyValueStore, batch: Batch) -> Batch:
     rows = zip(batch.keys, batch.values, batch.timestamps, strict=True)
     valid_to = [store.put(key, value, timestamp) for key, value, timestamp in rows]
-    result = batch.with_changes(batch.values, batch.old_values)
-    result.newest = [each == VALID_TO_UNDEFINED for each in valid_to]
-    return result.where([each != NOT_PUT for each in valid_to]) if NOT_PUT in valid_to else result
+    return as_versions(batch.with_changes(batch.values, batch.old_values), valid_to)
+
+
+def as_versions(batch: Batch, valid_to: list[int]) -> Batch:
+    """The batch after its rows were put in a versioned store, which gave these answers."""
+    batch.newest = [each == VALID_TO_UNDEFINED for each in valid_to]
+    return batch.where([each != NOT_PUT for each in valid_to]) if NOT_PUT in valid_to else batch

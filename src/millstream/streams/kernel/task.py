@@ -42,7 +42,6 @@ from millstream.streams.queries.result import (
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.store import StateStore
-from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.topology import SubTopology, Topology
 
@@ -145,8 +144,8 @@ class StreamTask:
     @property
     def dropped_records(self) -> int:
         """Records left out so far: null keys, late, unreadable, failed."""
-        versioned = (s for s in self._stores.values() if isinstance(s, VersionedKeyValueStore))
-        return self._context.dropped_records + sum(store.expired_puts for store in versioned)
+        expired = sum(store.expired_puts for store in self._stores.values())
+        return self._context.dropped_records + expired
 
     @property
     def position(self) -> Position:
@@ -190,8 +189,9 @@ class StreamTask:
         Raises StreamsError when a record cannot be read or processed; the task must then be rolled back or
         thrown away.
         """
-        self._context.wall_clock_ms = wall_clock_ms
-        self._punctuate(PunctuationType.WALL_CLOCK_TIME, wall_clock_ms)
+        if wall_clock_ms > self._context.wall_clock_ms:
+            self._context.wall_clock_ms = wall_clock_ms
+            self._punctuate(PunctuationType.WALL_CLOCK_TIME, wall_clock_ms)
         left = records_max if records_max is not None else -1
         processed = 0
         while left:

@@ -86,9 +86,7 @@ class WindowAggregate(Operator):
             store.times.get(self._time, -1), open_ms
         ):
             return self._update_together(batch)
-        expired_puts = store.expired_puts
         updates = self._fold(batch, batch.keys, self._write_through, _windowed)
-        self.context.dropped_records += store.expired_puts - expired_puts
         return self._result(batch, updates, Column(self._key_serde, values=updates.names))
 
     def _write_through(self, start: int) -> WriteThroughRows:

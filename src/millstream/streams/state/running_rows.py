@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from millstream.streams.state.versioned import VersionedKeyValueStore
 
 Row = tuple[Any, int]  # Any: values of any type
 """Value and timestamp."""
@@ -61,6 +64,24 @@ class WriteThroughRows:
 
     def __setitem__(self, key: object, row: Row) -> None:
         self._put(key, *row)
+
+
+class VersionedRows:
+    """The newest versions of rows by their keys; notes what came of each write."""
+
+    __slots__ = ("_store", "valid_to")
+
+    def __init__(self, store: VersionedKeyValueStore) -> None:
+        self._store = store
+        self.valid_to: list[int] = []
+        """What the store answered to each write."""
+
+    def __getitem__(self, key: object) -> Row:
+        found = self._store.get(key)
+        return ABSENT if found is None else found[:2]
+
+    def __setitem__(self, key: object, row: Row) -> None:
+        self.valid_to.append(self._store.put(key, *row))
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,6 @@ class SegmentedStore(StateStore):
         self._time_first = spec.time_ordered
         self._shows_edge = spec.time_ordered and spec.persistent
         self._newest = self._newest_stored_time()
-        self.expired_puts = 0
-        """Rows that were too old to be stored; operators add them to the dropped records."""
 
     def discard(self) -> None:
         super().discard()

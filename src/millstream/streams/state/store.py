@@ -80,6 +80,8 @@ class StateStore(ABC):
         self._decode_value = parts.value.decode
         self._task = parts.task
         self.is_open = True
+        self.expired_puts = 0
+        """Rows that came too late to be stored; the task counts them as dropped records."""
 
     @property
     def persistent(self) -> bool:

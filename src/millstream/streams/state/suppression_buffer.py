@@ -70,6 +70,8 @@ class SuppressionBuffer(StateStore):
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
         self._dirty: list[bytes] = []
+        self._run: object = None
+        self._leaving: dict[bytes, Buffered] = {}
         self._load()
 
     @property
@@ -103,6 +105,21 @@ class SuppressionBuffer(StateStore):
         self._bytes += entry.size(data)
         self._touch(data, entry)
 
+    def begin(self, run: object) -> None:
+        """Records of a run come next: what went out in another one does not wait any more."""
+        if run is not self._run:
+            self._run, self._leaving = run, {}
+
+    def waiting(self, key: object, run: object) -> Buffered | None:
+        """The change of a key that waits, or is going out in this run: its readers still see what was before."""
+        data = self._encode_key(key)
+        found = self._entries.get(data)
+        return self._leaving.get(data) if found is None and run is self._run else found
+
+    def prior(self, waiting: Buffered) -> object:
+        """The value that downstream has last seen; when that was is not known any more."""
+        return None if waiting.prior is None else self._decode_value(waiting.prior)
+
     def oldest_time(self) -> int | None:
         """The time of the change that has waited longest."""
         return self._order[0][0] if self._order else None
@@ -110,7 +127,7 @@ class SuppressionBuffer(StateStore):
     def evict(self) -> tuple[object, object, object, RecordContext]:
         """Take out the change that has waited longest: key, new value, old value, context."""
         _, data = heapq.heappop(self._order)
-        entry = self._entries.pop(data)
+        entry = self._leaving[data] = self._entries.pop(data)
         self._bytes -= entry.size(data)
         self._touch(data, None)
         decode = self._decode_value

@@ -38,8 +38,6 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         history_ms = parts.spec.retention_ms
         assert history_ms is not None, "a versioned store has a history retention"
         self._history_ms = history_ms
-        self.expired_puts = 0
-        """Versions that came too late to be stored; the task adds them to the dropped records."""
 
     def get(self, key: object, as_of_ms: int | None = None) -> VersionedRecord | None:
         """Beyond the history only the newest version is found."""

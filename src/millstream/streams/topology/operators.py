@@ -145,6 +145,8 @@ class TableFilter(OperatorSpec):
     negate: bool = False
     store: str | None = None
     send_old_values: bool = False
+    keeps_unseen: bool = False
+    """Tombstones go on also for keys that nobody below has seen, as above a versioned table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,15 @@ class JoinView:
     right_outer: bool
 
 
-TableView = StoreView | FilterView | MapValuesView | TransformView | JoinView
+@dataclass(frozen=True, slots=True)
+class SuppressView:
+    """A suppressed table: what the buffer's reader has last seen of a key that waits, otherwise its parent's row."""
+
+    parent: TableView
+    buffer: str
+
+
+TableView = StoreView | FilterView | MapValuesView | TransformView | JoinView | SuppressView
 
 
 @dataclass(frozen=True, slots=True)

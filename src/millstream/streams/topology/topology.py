@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from millstream.streams.topology.java_order import copy_order, hash_order
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreSpec
 
@@ -144,16 +145,21 @@ class Topology:
         )
 
     def copartition_groups(self, application_id: str) -> tuple[frozenset[str], ...]:
-        """Sets of topics that must have the same number of partitions, closed by shared topics (S11)."""
-        groups: list[frozenset[str]] = []
+        """Sets of topics that must have the same number of partitions (S11).
+
+        Sources extend the first set that one of their topics is in. Where they share topics with two sets, these
+        stay two, and which is extended is a matter of hash order: so it is in Kafka Streams.
+        """
+        group_of: dict[str, set[str]] = {}
         for sources in self.copartitioned_sources:
-            topics = frozenset(
-                self.decorated(topic, application_id)
-                for name in sources  # a source that was merged into another is gone
+            topics = hash_order(
+                topic
+                for name in copy_order(sources)  # a source that was merged into another is gone
                 if isinstance(node := self.nodes.get(name), SourceNode)
                 for topic in node.topics
             )
-            shared = [group for group in groups if not group.isdisjoint(topics)]
-            groups = [group for group in groups if group.isdisjoint(topics)]
-            groups.append(topics.union(*shared))
-        return tuple(groups)
+            known = (group_of[topic] for topic in topics if topic in group_of)
+            group = next(known, set[str]())
+            group.update(self.decorated(topic, application_id) for topic in topics)
+            group_of.update(dict.fromkeys(topics, group))
+        return tuple({frozenset(group): None for group in group_of.values()})

@@ -47,9 +47,13 @@ def add_global_table(draft: Draft) -> Flow:
     flow = Flow("", GLOBAL, "string", _value_type(draft))
     topic = _topic(draft, flow)
     consumed = _consumed(draft, flow)
-    consumed.get("consumed", {}).pop("timestamps", None)
+    for option in ("timestamps", "reset"):
+        consumed.get("consumed", {}).pop(option, None)
     flow = Flow("", GLOBAL, flow.key, flow.value, **known(flow, consumed.get("consumed", {})))
     made = materialized(draft, flow, share=0.4, may_be_versioned=False)
+    named = made.get("materialized", {})
+    if made and "supplier" not in named and draft.chance(0.95):
+        named.setdefault("store", draft.fresh("store-"))
     op_id = draft.add("global_table", topic=topic, **consumed, **made)
     return draft.keep(materialized_flow(flow, op_id, made))
 
