@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 from millstream.streams.dsl.global_tables import (
     GlobalKTable,
@@ -52,6 +52,54 @@ class StreamsBuilder:
         self._explicit_names = explicit_names
         self._optimizations = optimizations(optimization)
 
+    @overload
+    def stream(
+        self,
+        topics: str | Iterable[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        key: Serde[K],
+        value: Serde[V],
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V]: ...
+    @overload
+    def stream(
+        self,
+        topics: str | Iterable[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        key: Serde[K],
+        value: None = None,
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+    ) -> KStream[K, Any]: ...  # Any: the application's default
+    @overload
+    def stream(
+        self,
+        topics: str | Iterable[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        key: None = None,
+        value: Serde[V],
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, V]: ...  # Any: the application's default
+    @overload
+    def stream(
+        self,
+        topics: str | Iterable[str] = (),
+        *,
+        pattern: str | re.Pattern[str] | None = None,
+        key: None = None,
+        value: None = None,
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, Any]: ...  # Any: the application's default
     def stream(
         self,
         topics: str | Iterable[str] = (),
@@ -77,6 +125,54 @@ class StreamsBuilder:
         graph.add(node)
         return KStream(graph, node, key=key, value=value, sources=frozenset({source_name}))
 
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        key: Serde[K],
+        value: Serde[V],
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, V] | None = None,
+    ) -> KTable[K, V]: ...
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        key: Serde[K],
+        value: None = None,
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, Any] | None = None,  # Any: the application's default
+    ) -> KTable[K, Any]: ...  # Any: the application's default
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        key: None = None,
+        value: Serde[V],
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+        materialized: Materialized[Any, V] | None = None,  # Any: the application's default
+    ) -> KTable[Any, V]: ...  # Any: the application's default
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        key: None = None,
+        value: None = None,
+        timestamps: TimestampExtractor | None = None,
+        reset: OffsetReset | timedelta | None = None,
+        name: str | None = None,
+        materialized: Materialized[Any, Any] | None = None,  # Any: the application's default
+    ) -> KTable[Any, Any]: ...  # Any: the application's default
     def table(
         self,
         topic: str,
@@ -105,6 +201,50 @@ class StreamsBuilder:
             graph, node, definition, key=key, value=value, sources=frozenset({source_name})
         )
 
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: Serde[K],
+        value: Serde[V],
+        timestamps: TimestampExtractor | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, V] | None = None,
+    ) -> GlobalKTable[K, V]: ...
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: Serde[K],
+        value: None = None,
+        timestamps: TimestampExtractor | None = None,
+        name: str | None = None,
+        materialized: Materialized[K, Any] | None = None,  # Any: the application's default
+    ) -> GlobalKTable[K, Any]: ...  # Any: the application's default
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: None = None,
+        value: Serde[V],
+        timestamps: TimestampExtractor | None = None,
+        name: str | None = None,
+        materialized: Materialized[Any, V] | None = None,  # Any: the application's default
+    ) -> GlobalKTable[Any, V]: ...  # Any: the application's default
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: None = None,
+        value: None = None,
+        timestamps: TimestampExtractor | None = None,
+        name: str | None = None,
+        materialized: Materialized[Any, Any] | None = None,  # Any: the application's default
+    ) -> GlobalKTable[Any, Any]: ...  # Any: the application's default
     def global_table(
         self,
         topic: str,
