@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Generic, Self, TypeVar
 
+from millstream.streams import queries
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
@@ -22,24 +23,25 @@ from millstream.streams.queries import (
     SessionView,
     StateQueryRequest,
     StateQueryResult,
+    StoreQueryParameters,
+    VersionedView,
     WindowView,
+    view_of,
 )
 from millstream.streams.serdes import Serde
 from millstream.streams.state import (
     AggregationWithHeaders,
-    SessionStore,
     StoreFactory,
     ValueTimestampHeaders,
     in_memory_stores,
 )
-from millstream.streams.state.key_value import OrderedRows
 from millstream.streams.state.store import StateStore
-from millstream.streams.state.window_rows import WindowRows
 from millstream.streams.topology import SubTopology, Topology
 from millstream.streams.windows import to_ms
 
 K = TypeVar("K")
 V = TypeVar("V")
+View = TypeVar("View")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,54 +215,55 @@ class TopologyTestDriver:
         others = {each: absent for each in request.partitions or () if each != 0}
         return StateQueryResult(results | others)
 
+    def store(self, parameters: StoreQueryParameters[View]) -> View:
+        """A view of a store, as an application would be given it while it runs.
+
+        Raises InvalidStoreError for a store that is not there, or is of another type.
+        """
+        if parameters.partition:
+            raise InvalidStoreError(
+                f"partition {parameters.partition} of store {parameters.store} is not here: "
+                "the driver has partition 0 alone"
+            )
+        return view_of(self._store(parameters.store), parameters.type)
+
     def key_value_store(self, name: str) -> KeyValueView[Any, Any]:  # Any: the test's types
         """A view of a key-value store, or of a table's, without its timestamps."""
-        store = self._store(name)
-        if not isinstance(store, OrderedRows):
-            raise _other_kind(name, store, "key-value store")
-        return KeyValueView(store)
+        return view_of(self._store(name), queries.key_value_store())
 
-    def window_store(self, name: str) -> WindowView[Any, Any]:  # Any: the test's types
-        store = self._store(name)
-        if not isinstance(store, WindowRows):
-            raise _other_kind(name, store, "window store")
-        return WindowView(store)
-
-    def session_store(self, name: str) -> SessionView[Any, Any]:  # Any: the test's types
-        store = self._store(name)
-        if not isinstance(store, SessionStore):
-            raise _other_kind(name, store, "session store")
-        return SessionView(store)
+    def timestamped_key_value_store(
+        self, name: str
+    ) -> KeyValueView[Any, tuple[Any, int]]:  # Any: the test's types
+        return view_of(self._store(name), queries.timestamped_key_value_store())
 
     def timestamped_key_value_store_with_headers(
         self, name: str
     ) -> KeyValueView[Any, ValueTimestampHeaders]:  # Any: the test's types
-        store = self._store_with_headers(name)
-        if not isinstance(store, OrderedRows):
-            raise _other_kind(name, store, "key-value store")
-        return KeyValueView(store, whole_rows=True)
+        return view_of(self._store(name), queries.timestamped_key_value_store_with_headers())
+
+    def versioned_key_value_store(self, name: str) -> VersionedView[Any]:  # Any: the test's types
+        return view_of(self._store(name), queries.versioned_key_value_store())
+
+    def window_store(self, name: str) -> WindowView[Any, Any]:  # Any: the test's types
+        return view_of(self._store(name), queries.window_store())
+
+    def timestamped_window_store(
+        self, name: str
+    ) -> WindowView[Any, tuple[Any, int]]:  # Any: the test's types
+        return view_of(self._store(name), queries.timestamped_window_store())
 
     def timestamped_window_store_with_headers(
         self, name: str
     ) -> WindowView[Any, ValueTimestampHeaders]:  # Any: the test's types
-        store = self._store_with_headers(name)
-        if not isinstance(store, WindowRows):
-            raise _other_kind(name, store, "window store")
-        return WindowView(store, whole_rows=True)
+        return view_of(self._store(name), queries.timestamped_window_store_with_headers())
+
+    def session_store(self, name: str) -> SessionView[Any, Any]:  # Any: the test's types
+        return view_of(self._store(name), queries.session_store())
 
     def session_store_with_headers(
         self, name: str
     ) -> SessionView[Any, AggregationWithHeaders]:  # Any: the test's types
-        store = self._store_with_headers(name)
-        if not isinstance(store, SessionStore):
-            raise _other_kind(name, store, "session store")
-        return SessionView(store, whole_rows=True)
-
-    def _store_with_headers(self, name: str) -> StateStore:
-        store = self._store(name)
-        if not store.spec.with_headers:
-            raise _other_kind(name, store, "store with headers")
-        return store
+        return view_of(self._store(name), queries.session_store_with_headers())
 
     def _store(self, name: str) -> StateStore:
         stores = self.stores()
@@ -335,7 +338,3 @@ class TopologyTestDriver:
             TestRecord(*row)
             for row in zip(batch.keys, batch.values, batch.timestamps, batch.headers, strict=True)
         )
-
-
-def _other_kind(name: str, store: StateStore, wanted: str) -> InvalidStoreError:
-    return InvalidStoreError(f"store {name} is a {type(store).__name__}, no {wanted}")

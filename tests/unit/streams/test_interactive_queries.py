@@ -10,12 +10,15 @@ import pytest
 from millstream.streams import (
     Materialized,
     SessionWindows,
+    StoreFormat,
     StoreSupplier,
     StreamsBuilder,
     StreamsConfig,
     TimeWindows,
+    queries,
 )
 from millstream.streams.errors import InvalidStoreError
+from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.queries import (
     FailureReason,
     KeyQuery,
@@ -34,15 +37,19 @@ from millstream.streams.queries import (
     WindowRangeQuery,
 )
 from millstream.streams.serdes import Windowed, string
+from millstream.streams.state import in_memory_stores
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
 TEN_MS = timedelta(milliseconds=10)
 
 
-@pytest.fixture
-def driver() -> Iterator[TopologyTestDriver]:
-    """Stores of all kinds over one topic: rows, counts by window and by session, history, and a global table."""
-    builder = StreamsBuilder()
+@pytest.fixture(params=StoreFormat, ids=lambda store_format: store_format.value)
+def driver(request) -> Iterator[TopologyTestDriver]:
+    """Stores of all kinds over one topic: rows, counts by window and by session, history, and a global table.
+
+    Stores with headers answer as others do; in Kafka Streams only from 4.4 on.
+    """
+    builder = StreamsBuilder(store_format=request.param)
     rows = builder.stream("in")
     rows.to_table(materialized=Materialized("rows"))
     grouped = rows.group_by_key()
@@ -201,5 +208,88 @@ def test_views_show_stores_as_kafka_streams_does(driver: TopologyTestDriver) -> 
     sessions = driver.session_store("sessions")
     assert sessions.fetch("a") == [(Windowed("a", 5, 12), 2)]
     assert sessions.fetch_session("a", 5, 12) == 2
-    with pytest.raises(InvalidStoreError, match="rows is a TimestampedKeyValueStore, no session"):
+    with pytest.raises(InvalidStoreError, match=r"rows is a \w+, no session store"):
         driver.session_store("rows")
+
+
+SEEN_AS = {
+    "rows": {queries.key_value_store, queries.timestamped_key_value_store},
+    "global": {queries.key_value_store, queries.timestamped_key_value_store},
+    "windows": {queries.window_store, queries.timestamped_window_store},
+    "sessions": {queries.session_store},
+    "history": {queries.versioned_key_value_store},
+}
+WITH_HEADERS = {
+    "rows": {queries.timestamped_key_value_store_with_headers},
+    "global": {queries.timestamped_key_value_store_with_headers},
+    "windows": {queries.timestamped_window_store_with_headers},
+    "sessions": {queries.session_store_with_headers},
+}
+
+
+def can_be_seen(
+    driver: TopologyTestDriver, store: str, seen_as: queries.QueryableStoreType
+) -> bool:
+    try:
+        driver.store(queries.StoreQueryParameters(store, seen_as))
+    except InvalidStoreError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("store", ["rows", "global", "windows", "sessions", "history"])
+def test_a_store_is_seen_as_less_than_it_is_never_as_more(
+    driver: TopologyTestDriver, store: str
+) -> None:
+    """What QueryableStoreTypes of 4.3.1 accept."""
+    expected = set(SEEN_AS[store])
+    if driver.stores()[store].spec.with_headers:
+        expected |= WITH_HEADERS[store]
+    every_type = set().union(*SEEN_AS.values(), *WITH_HEADERS.values())
+    assert {each for each in every_type if can_be_seen(driver, store, each())} == expected
+
+
+def test_rows_are_shown_whole_where_their_timestamps_are_asked_for(
+    driver: TopologyTestDriver,
+) -> None:
+    assert driver.timestamped_key_value_store("rows").get("a") == ("3", 12)
+    assert driver.timestamped_window_store("windows").fetch("a", 10) == (1, 12)
+    assert driver.versioned_key_value_store("history").get("k", 35) == ("new", 30, 50)
+
+
+def test_a_partition_that_the_driver_does_not_have_is_said(driver: TopologyTestDriver) -> None:
+    parameters = queries.StoreQueryParameters("rows", queries.key_value_store(), partition=1)
+    with pytest.raises(InvalidStoreError, match="partition 1 of store rows is not here"):
+        driver.store(parameters)
+
+
+def test_a_query_may_skip_what_the_cache_holds_back() -> None:
+    builder = StreamsBuilder()
+    builder.table("in", materialized=Materialized("rows"))
+    config = StreamsConfig(
+        "app", default_key=string(), default_value=string(), cache_max_bytes=100_000
+    )
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+
+    def value(query: Query) -> object:
+        return task.query(StateQueryRequest("rows", query)).value
+
+    task.add("in", RawBatch([b"a", b"b"], [b"1", b"2"], [1, 2], range(2)))
+    task.process(0)
+    assert value(KeyQuery("a")) == "1"
+    assert value(KeyQuery("a", skip_cache=True)) is None
+    task.prepare_commit()
+    task.commit()
+    task.add("in", RawBatch([b"a"], [b"3"], [3], range(2, 3)))
+    task.process(0)
+    assert value(TimestampedKeyQuery("a")) == ("3", 3)
+    assert value(TimestampedKeyQuery("a", skip_cache=True)) == ("1", 1)
+    assert value(KeyQuery("b", skip_cache=True)) == "2"
+    task.close()
+
+
+def test_versions_are_asked_from_an_earlier_to_a_later_time() -> None:
+    """Kafka Streams refuses it too, but only when the store is asked."""
+    with pytest.raises(ValueError, match="from 2 to 1: time_from must not be after time_to"):
+        MultiVersionedKeyQuery("k", 2, 1)
+    assert MultiVersionedKeyQuery("k", 1, 1).time_to == 1

@@ -327,9 +327,13 @@ def test_a_supplier_decides_for_itself() -> None:
 @pytest.mark.parametrize(
     ("store_format", "ask", "problem"),
     [
-        (StoreFormat.DEFAULT, "timestamped_key_value_store_with_headers", "store with headers"),
-        (StoreFormat.HEADERS, "timestamped_window_store_with_headers", "window store"),
-        (StoreFormat.HEADERS, "session_store_with_headers", "session store"),
+        (
+            StoreFormat.DEFAULT,
+            "timestamped_key_value_store_with_headers",
+            "key-value store with headers",
+        ),
+        (StoreFormat.HEADERS, "timestamped_window_store_with_headers", "window store with headers"),
+        (StoreFormat.HEADERS, "session_store_with_headers", "session store with headers"),
     ],
 )
 def test_the_driver_shows_headers_of_stores_that_keep_them_alone(

@@ -16,8 +16,8 @@ from millstream.streams.queries.query import (
     WindowRangeQuery,
 )
 from millstream.streams.queries.result import FailureReason, QueryResult
-from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
-from millstream.streams.state.read_only import VersionedRecord
+from millstream.streams.state.key_value import KeyValueStore, OrderedRows, TimestampedKeyValueStore
+from millstream.streams.state.read_only import Stored, VersionedRecord
 from millstream.streams.state.session import SessionStore
 from millstream.streams.state.store import StateStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
@@ -43,12 +43,12 @@ def answer(store: StateStore, query: Query) -> QueryResult:
 
 def _of_key_values(store: StateStore, query: Query) -> Ask | None:
     match store, query:
-        case KeyValueStore(), KeyQuery(key):
-            return lambda: store.get(key)
-        case TimestampedKeyValueStore(), KeyQuery(key):
-            return lambda: None if (row := store.get(key)) is None else row[0]
-        case TimestampedKeyValueStore(), TimestampedKeyQuery(key):
-            return lambda: store.get(key)
+        case KeyValueStore(), KeyQuery(key, skip_cache):
+            return lambda: _row(store, key, skip_cache=skip_cache)
+        case TimestampedKeyValueStore(), KeyQuery(key, skip_cache):
+            return lambda: (_row(store, key, skip_cache=skip_cache) or (None,))[0]
+        case TimestampedKeyValueStore(), TimestampedKeyQuery(key, skip_cache):
+            return lambda: _row(store, key, skip_cache=skip_cache)
         case KeyValueStore(), RangeQuery(lower, upper, descending):
             return lambda: list(store.rows_between(lower, upper, reverse=descending))
         case TimestampedKeyValueStore(), RangeQuery(lower, upper, descending):
@@ -59,6 +59,10 @@ def _of_key_values(store: StateStore, query: Query) -> Ask | None:
             return lambda: list(store.rows_between(lower, upper, reverse=descending))
         case _:
             return None
+
+
+def _row(store: OrderedRows, key: object, *, skip_cache: bool) -> Stored:
+    return store.get_flushed(key) if skip_cache else store.get(key)
 
 
 def _of_windows(store: StateStore, query: Query) -> Ask | None:

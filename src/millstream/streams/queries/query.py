@@ -8,9 +8,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class KeyQuery:
-    """The value of a key, or None. For key-value stores."""
+    """The value of a key, or None. For key-value stores.
+
+    `skip_cache`: the value as it was when the record cache was last flushed.
+    """
 
     key: Any  # Any: keys of any type
+    skip_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +28,10 @@ class RangeQuery:
 
 @dataclass(frozen=True, slots=True)
 class TimestampedKeyQuery:
-    """(value, timestamp) of a key, or None. For the stores of tables."""
+    """(value, timestamp) of a key, or None. For the stores of tables. `skip_cache` as for KeyQuery."""
 
     key: Any  # Any: keys of any type
+    skip_cache: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,13 @@ class MultiVersionedKeyQuery:
     time_from: int | None = None
     time_to: int | None = None
     ascending: bool = False
+
+    def __post_init__(self) -> None:
+        first, last = self.time_from, self.time_to
+        if first is not None and last is not None and first > last:
+            raise ValueError(
+                f"MultiVersionedKeyQuery asks from {first} to {last}: time_from must not be after time_to"
+            )
 
 
 Query = (

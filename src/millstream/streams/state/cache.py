@@ -71,6 +71,10 @@ class RecordCache:
         self._entries[row_key] = entry
         self.size_bytes += entry.size_bytes
 
+    def entry(self, row_key: bytes) -> CacheEntry | None:
+        """What was written to a row since the last flush."""
+        return self._entries.get(row_key)
+
     def take(self) -> list[CacheEntry]:
         """What is to go on, the oldest write first. Rows that came and went since the last flush are left out."""
         entries = [e for e in self._entries.values() if not (e.before is None and e.stored is None)]

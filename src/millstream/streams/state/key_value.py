@@ -51,6 +51,13 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
         data = self._encode_key(prefix) if serde is None else serde.encode(prefix)
         return self._decoded_rows(self.rows.scan(data, end_of_prefix(data)))
 
+    def get_flushed(self, key: object) -> Stored:
+        """The row of a key as it was when the record cache was last flushed, or None."""
+        entry = None if self.cache is None else self.cache.entry(self._encode_key(key))
+        if entry is None:
+            return self.get(key)
+        return None if entry.before is None else self.decode_row(entry.before)
+
     def approximate_num_entries(self) -> int:
         return sum(1 for _ in self.rows.scan(b"", None))
 

@@ -1,0 +1,147 @@
+"""As what a store may be seen: Kafka Streams' QueryableStoreTypes and StoreQueryParameters (KIP-67, KIP-562, KIP-1271).
+
+A store shows less than it has, never more: one with headers can be seen as one with timestamps, and each of them as plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from millstream.streams.errors import InvalidStoreError
+from millstream.streams.queries.views import KeyValueView, SessionView, VersionedView, WindowView
+from millstream.streams.state.header_rows import AggregationWithHeaders, ValueTimestampHeaders
+from millstream.streams.state.key_value import OrderedRows
+from millstream.streams.state.read_only import Stored
+from millstream.streams.state.session import SessionStore
+from millstream.streams.state.store import StateStore
+from millstream.streams.state.versioned import VersionedKeyValueStore
+from millstream.streams.state.window_rows import WindowRows
+
+View = TypeVar("View")
+Row = tuple[Stored, int]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryableStoreType(Generic[View]):
+    """`show` gives the view of a store, or None for a store that cannot be seen as this."""
+
+    name: str
+    show: Callable[[StateStore], View | None]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreQueryParameters(Generic[View]):
+    """`partition` None: all that are here. `stale_stores`: those of standby and restoring tasks too."""
+
+    store: str
+    type: QueryableStoreType[View]
+    partition: int | None = None
+    stale_stores: bool = False
+
+
+def view_of(store: StateStore, seen_as: QueryableStoreType[View]) -> View:
+    """The view. Raises InvalidStoreError for a store that cannot be seen so."""
+    view = seen_as.show(store)
+    if view is None:
+        raise InvalidStoreError(
+            f"store {store.name} is a {type(store).__name__}, no {seen_as.name}"
+        )
+    return view
+
+
+def key_value_store() -> QueryableStoreType[KeyValueView[Stored, Stored]]:
+    """Key-value stores of every kind; rows are values."""
+    return QueryableStoreType(
+        "key-value store",
+        lambda store: KeyValueView(store) if isinstance(store, OrderedRows) else None,
+    )
+
+
+def timestamped_key_value_store() -> QueryableStoreType[KeyValueView[Stored, Row]]:
+    """Key-value stores with timestamps; rows are (value, timestamp)."""
+    return QueryableStoreType(
+        "key-value store with timestamps",
+        lambda store: (
+            KeyValueView(store, whole_rows=True)
+            if isinstance(store, OrderedRows) and store.spec.is_timestamped
+            else None
+        ),
+    )
+
+
+def timestamped_key_value_store_with_headers() -> QueryableStoreType[
+    KeyValueView[Stored, ValueTimestampHeaders]
+]:
+    """Key-value stores with headers."""
+    return QueryableStoreType(
+        "key-value store with headers",
+        lambda store: (
+            KeyValueView(store, whole_rows=True)
+            if isinstance(store, OrderedRows) and store.spec.with_headers
+            else None
+        ),
+    )
+
+
+def window_store() -> QueryableStoreType[WindowView[Stored, Stored]]:
+    """Window stores of every kind; rows are values."""
+    return QueryableStoreType(
+        "window store",
+        lambda store: WindowView(store) if isinstance(store, WindowRows) else None,
+    )
+
+
+def timestamped_window_store() -> QueryableStoreType[WindowView[Stored, Row]]:
+    """Window stores with timestamps; rows are (value, timestamp)."""
+    return QueryableStoreType(
+        "window store with timestamps",
+        lambda store: (
+            WindowView(store, whole_rows=True)
+            if isinstance(store, WindowRows) and store.spec.is_timestamped
+            else None
+        ),
+    )
+
+
+def timestamped_window_store_with_headers() -> QueryableStoreType[
+    WindowView[Stored, ValueTimestampHeaders]
+]:
+    """Window stores with headers."""
+    return QueryableStoreType(
+        "window store with headers",
+        lambda store: (
+            WindowView(store, whole_rows=True)
+            if isinstance(store, WindowRows) and store.spec.with_headers
+            else None
+        ),
+    )
+
+
+def session_store() -> QueryableStoreType[SessionView[Stored, Stored]]:
+    """Session stores; rows are aggregates."""
+    return QueryableStoreType(
+        "session store",
+        lambda store: SessionView(store) if isinstance(store, SessionStore) else None,
+    )
+
+
+def session_store_with_headers() -> QueryableStoreType[SessionView[Stored, AggregationWithHeaders]]:
+    """Session stores with headers."""
+    return QueryableStoreType(
+        "session store with headers",
+        lambda store: (
+            SessionView(store, whole_rows=True)
+            if isinstance(store, SessionStore) and store.spec.with_headers
+            else None
+        ),
+    )
+
+
+def versioned_key_value_store() -> QueryableStoreType[VersionedView[Stored]]:
+    """Versioned stores: no type of Kafka Streams, which shows them on its test driver alone."""
+    return QueryableStoreType(
+        "versioned store",
+        lambda store: VersionedView(store) if isinstance(store, VersionedKeyValueStore) else None,
+    )
