@@ -262,7 +262,8 @@ class StreamsBuilder:
                 f"global_table: the Materialized for {topic} names no store: name it, or leave the Materialized out"
             )
         graph = self._graph
-        spec = key_value_store(graph, materialized, f"{topic}-", key, value).spec
+        request = key_value_store(graph, materialized, f"{topic}-", key, value)
+        spec, queryable = request.spec, request.queryable
         if spec.history_ms is not None:
             raise TopologyError(
                 f"global table of topic {topic} cannot have a history: choose a supplier without one"
@@ -271,7 +272,12 @@ class StreamsBuilder:
         table_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
         source = SourceNode(source_name, (topic,), None, spec.key, spec.value, timestamps)
         graph.add(global_table_node(table_name, source, spec))
-        return GlobalKTable(spec.name, key=spec.key, value=spec.value)
+        return GlobalKTable(
+            spec.name,
+            key=spec.key,
+            value=spec.value,
+            queryable_store_name=spec.name if queryable else None,
+        )
 
     def add_state_store(self, store: StoreSpec) -> None:
         """Add a store; processors are connected with it by its name."""

@@ -46,10 +46,19 @@ class GlobalStoreGraphNode(GraphNode):
 class GlobalKTable(Generic[K, V]):
     """A table that is read by any key from any task."""
 
-    __slots__ = ("key", "store", "value")
+    __slots__ = ("key", "queryable_store_name", "store", "value")
 
-    def __init__(self, store: str, *, key: Serde[K] | None, value: Serde[V] | None) -> None:
+    def __init__(
+        self,
+        store: str,
+        *,
+        key: Serde[K] | None,
+        value: Serde[V] | None,
+        queryable_store_name: str | None = None,
+    ) -> None:
         self.store = store
+        self.queryable_store_name = queryable_store_name
+        """The store's name if the user gave it, for queries."""
         self.key = key
         self.value = value
 

@@ -155,15 +155,21 @@ class KStream(StreamJoins[K, V]):
         self,
         *,
         label: str | None = None,
+        mapper: Callable[[K, V], str] | None = None,
         write: Callable[[str], object] = print,
         name: str | None = None,
     ) -> None:
-        """Writes `[label]: key, value` for each record; ends the stream."""
+        """Writes a line for each record, `[label]: key, value` or what mapper(key, value) gives after the label.
+
+        `write` is called with the line, without its end: `partial(print, file=file)` writes to a file. Ends the stream.
+        """
         shown = label or self.name
         check_arity("print", "write", write, "line")
+        text = mapper or _key_and_value
+        check_arity("print", "mapper", text, "key", "value")
 
         def action(key: K, value: V) -> None:
-            write(f"[{shown}]: {key}, {value}")
+            write(f"[{shown}]: {text(key, value)}")
 
         self._add(name, "KSTREAM-PRINTER-", ops.Peek(action, forward=False))
 
@@ -344,3 +350,7 @@ class KStream(StreamJoins[K, V]):
             sources=self.sources,
             repartition_required=self.repartition_required or rekeyed,
         )
+
+
+def _key_and_value(key: object, value: object) -> str:
+    return f"{key}, {value}"

@@ -25,7 +25,7 @@ from millstream.streams.dsl.table_join import TableJoinOptions, join_tables
 from millstream.streams.options import Materialized
 from millstream.streams.processor import ValueTransformerSupplier
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import StoreSpec
+from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import (
     check_arity,
@@ -71,6 +71,16 @@ class KTable(Generic[K, V]):
     def name(self) -> str:
         """The name of the node that gives this table."""
         return self._node.name
+
+    @property
+    def queryable_store_name(self) -> str | None:
+        """The store that holds the rows, for queries; None unless the user named it."""
+        names = [
+            store.name
+            for store in self.definition.stores()
+            if store.kind is not StoreKind.SUPPRESSION_BUFFER
+        ]
+        return next((name for name in names if name not in self._graph.unnamed), None)
 
     def filter(
         self,

@@ -156,7 +156,7 @@ class CogroupDefinition:
         return PassThrough()
 
     def stores(self) -> tuple[StoreSpec, ...]:
-        return ()
+        return (self.store,)
 
 
 class FilterDefinition:

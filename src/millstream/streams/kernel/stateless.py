@@ -7,6 +7,7 @@ from millstream.streams.kernel.calls import mapped
 from millstream.streams.kernel.columns import has_nulls, values_of
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.results import no_pair, not_several
 from millstream.streams.topology import operators as ops
 
 
@@ -62,13 +63,11 @@ class Map(Operator):
 
     def process(self, batch: Batch) -> Batch:
         pairs = list(map(self._mapper, batch.keys, batch.values))
-        return Batch(
-            [key for key, _ in pairs],
-            [value for _, value in pairs],
-            batch.timestamps,
-            batch.headers,
-            batch.ordinals,
-        )
+        try:
+            keys, values = [key for key, _ in pairs], [value for _, value in pairs]
+        except (TypeError, ValueError) as error:
+            raise no_pair(pairs, error) from None
+        return Batch(keys, values, batch.timestamps, batch.headers, batch.ordinals)
 
 
 class SelectKey(Operator):
@@ -112,10 +111,13 @@ class FlatMap(Operator):
         keys: list[object] = []
         values: list[object] = []
         for row, pairs in enumerate(map(self._mapper, batch.keys, batch.values)):
-            for key, value in pairs:
-                rows.append(row)
-                keys.append(key)
-                values.append(value)
+            try:
+                for key, value in pairs:
+                    rows.append(row)
+                    keys.append(key)
+                    values.append(value)
+            except (TypeError, ValueError) as error:
+                raise not_several(pairs, error, pairs=True) from None
         return _spread(batch, rows, keys, values)
 
 
@@ -134,9 +136,12 @@ class FlatMapValues(Operator):
         rows: list[int] = []
         values: list[object] = []
         for row, several in enumerate(map(self._mapper, *given)):
-            for value in several:
-                rows.append(row)
-                values.append(value)
+            try:
+                for value in several:
+                    rows.append(row)
+                    values.append(value)
+            except TypeError as error:
+                raise not_several(several, error, pairs=False) from None
         return _spread(batch, rows, [batch.keys[row] for row in rows], values)
 
 

@@ -8,6 +8,7 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.results import no_pair
 from millstream.streams.kernel.tables import RowStore, as_versions
 from millstream.streams.serdes.change import Change
 from millstream.streams.state.running_rows import VersionedRows, WriteThroughRows
@@ -42,8 +43,8 @@ class TableRegroup(Operator):
     def _changes(self, key: object, new: object, old: object) -> list[tuple[object, Change]]:
         if key is None:
             raise StreamsError("a table that is grouped must not have null keys")
-        new_key, new_value = (None, None) if new is None else self._mapper(key, new)
-        old_key, old_value = (None, None) if old is None else self._mapper(key, old)
+        new_key, new_value = self._regrouped(key, new)
+        old_key, old_value = self._regrouped(key, old)
         has_new = new_key is not None and new_value is not None
         has_old = old_key is not None and old_value is not None
         if has_new and has_old and new_key == old_key:
@@ -52,6 +53,16 @@ class TableRegroup(Operator):
         if has_new:
             changes.append((new_key, Change(new_value, None)))
         return changes
+
+    def _regrouped(self, key: object, value: object) -> tuple[object, object]:
+        if value is None:
+            return None, None
+        pair = self._mapper(key, value)
+        try:
+            new_key, new_value = pair
+        except (TypeError, ValueError) as error:
+            raise no_pair([pair], error) from None
+        return new_key, new_value
 
 
 class TableAggregation(Operator):
