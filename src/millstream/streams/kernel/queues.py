@@ -43,6 +43,8 @@ class Run:
     offsets: Sequence[int]
     raw_keys: Sequence[bytes | None]
     raw_values: Sequence[bytes | None]
+    newest: int
+    """The largest timestamp of the rows."""
 
 
 class RecordQueue:
@@ -53,6 +55,10 @@ class RecordQueue:
         self.next_offset: int | None = None
         """The offset after everything that has been taken or skipped."""
         self.partition_time = -1
+        """The largest timestamp that was read; rows are read before they are taken."""
+        self.taken_time = -1
+        """The largest timestamp that was taken."""
+        self._committed_time = -1
         self.ticket = 0
         self._context = context
         self._raw: deque[RawBatch] = deque()
@@ -100,11 +106,24 @@ class RecordQueue:
             list(range(end - first)),
         )
         raw_keys, raw_values = self._raw_keys[first:end], self._raw_values[first:end]
-        return Run(self.reader.node, self.reader.topic, batch, offsets, raw_keys, raw_values)
+        newest = max(batch.timestamps)
+        self.taken_time = max(self.taken_time, newest)
+        return Run(
+            self.reader.node, self.reader.topic, batch, offsets, raw_keys, raw_values, newest
+        )
+
+    def commit(self) -> None:
+        """What was taken will not come again."""
+        self._committed_time = self.taken_time
+
+    def resume(self, partition_time: int) -> None:
+        """Go on behind records of which this was the largest timestamp."""
+        self.partition_time = self.taken_time = self._committed_time = partition_time
 
     def clear(self) -> None:
-        """Forget everything that was added, and how far it was taken."""
+        """Forget everything that was added, and how far it was taken since the last commit."""
         self.next_offset = None
+        self.partition_time = self.taken_time = self._committed_time
         self._raw.clear()
         self._rows = Batch([], [], [], [], [])
         self._offsets = ()
@@ -247,6 +266,15 @@ class PartitionGroup:
         run = queue.take(rows_max, heads[1][0] if len(heads) > 1 else None)
         self._give_ticket(queue)
         return run
+
+    @property
+    def stream_time(self) -> int:
+        """The largest timestamp taken of any topic, -1 at first."""
+        return max((queue.taken_time for queue in self.queues.values()), default=-1)
+
+    def commit(self) -> None:
+        for queue in self.queues.values():
+            queue.commit()
 
     def clear(self) -> None:
         for queue in self.queues.values():

@@ -57,10 +57,14 @@ class TaskOutput:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCommit:
-    """What one commit covers: the next offset to read of each input topic, and output not taken yet."""
+    """What one commit covers: the next offset to read of each input topic, and output not taken yet.
+
+    `partition_times`: by input topic, the largest timestamp taken so far; `StreamTask.resume` takes them (S14).
+    """
 
     offsets: Mapping[str, int]
     output: TaskOutput
+    partition_times: Mapping[str, int]
 
 
 class StreamTask:
@@ -179,6 +183,16 @@ class StreamTask:
         """The largest timestamp processed so far, -1 at first."""
         return self._context.stream_time
 
+    def resume(self, partition_times: Mapping[str, int]) -> None:
+        """Go on where an earlier task of the same partition stopped: its stream time, and the times of its topics.
+
+        Call it before `add`. A runner keeps `PreparedCommit.partition_times` with the offsets it commits;
+        `offset_metadata` has Kafka Streams' form of them.
+        """
+        for topic, time in partition_times.items():
+            self._group.queues[topic].resume(time)
+        self._context.stream_time = self._group.stream_time
+
     def add(self, topic: str, raw: RawBatch) -> None:
         """Queue records of one input topic, in offset order."""
         self._group.add(topic, raw)
@@ -203,8 +217,7 @@ class StreamTask:
             self._context.topic = run.topic
             self._context.offsets = run.offsets
             self._run = run
-            newest = max(run.batch.timestamps)
-            self._context.stream_time = max(self._context.stream_time, newest)
+            self._context.stream_time = max(self._context.stream_time, run.newest)
             self._plans[run.node].run(run.batch)
             self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
             self._records.end_run()
@@ -222,8 +235,9 @@ class StreamTask:
         What the caches hold goes on now and is part of the output.
         """
         self._flush_caches()
-        offsets = self._input_offsets()
-        return PreparedCommit(offsets, self._take_output())
+        times = {topic: queue.taken_time for topic, queue in self._group.queues.items()}
+        known = {topic: time for topic, time in times.items() if time >= 0}
+        return PreparedCommit(self._input_offsets(), self._take_output(), known)
 
     def commit(
         self,
@@ -237,6 +251,7 @@ class StreamTask:
         `marker`: kept with the rows, for instance a batch id; `store_marker` gives it back.
         """
         self._state.commit(marker, changelog_offsets or {}, self._input_offsets())
+        self._group.commit()
 
     def rollback(self) -> None:
         """Forget everything since the last commit: queued records, outputs, the stores' writes.
@@ -244,6 +259,7 @@ class StreamTask:
         The runner then adds records again from the last committed offsets.
         """
         self._group.clear()
+        self._context.stream_time = self._group.stream_time
         self._records.discard()
         self._state.discard()
 

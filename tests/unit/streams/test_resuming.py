@@ -1,0 +1,117 @@
+"""A task goes on where the last one stopped: partition times, stream time, and their form in a commit (S14, S23)."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.streams import ProcessorContext, Record, StreamsBuilder, StreamsConfig
+from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.kernel.offset_metadata import OffsetMetadata
+from millstream.streams.serdes import string
+from millstream.streams.state import in_memory_stores
+from millstream.streams.timestamps import use_partition_time
+
+
+class ShowsStreamTime:
+    def init(self, context: ProcessorContext) -> None:
+        self.context = context
+
+    def process(self, record: Record) -> None:
+        self.context.forward(record.with_value(str(self.context.current_stream_time_ms())))
+
+
+def task_of(*topics: str) -> StreamTask:
+    builder = StreamsBuilder()
+    for topic in topics:
+        stream = builder.stream(topic, timestamps=use_partition_time)
+        stream.process(ShowsStreamTime).to("out")
+    config = StreamsConfig("app", string(), string())
+    return StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+
+
+def rows(first: int, *timestamps: int) -> RawBatch:
+    count = len(timestamps)
+    return RawBatch(
+        [b"k"] * count, [b"v"] * count, list(timestamps), range(first, first + count)
+    )  # fmt: skip
+
+
+def results(task: StreamTask, raw: RawBatch) -> list[tuple[bytes | None, int]]:
+    """Stream time and timestamp of each row."""
+    task.add("in", raw)
+    out = task.process(0).sinks["out"]
+    return list(zip(out.values, out.timestamps, strict=True))
+
+
+def test_s14_the_time_of_a_partition_is_part_of_the_commit() -> None:
+    task = task_of("in")
+    assert task.prepare_commit().partition_times == {}
+    results(task, rows(0, 50, 20))
+    assert task.prepare_commit().partition_times == {"in": 50}
+
+
+def test_s14_the_time_that_is_committed_is_that_of_the_records_taken() -> None:
+    """Records are read in batches; 90 is read and not taken yet."""
+    task = task_of("in")
+    task.add("in", rows(0, 50, 90))
+    task.process(0, records_max=1)
+    assert task.prepare_commit().partition_times == {"in": 50}
+
+
+def test_s14_a_new_task_goes_on_with_the_times_of_the_old_one() -> None:
+    task = task_of("in")
+    assert results(task, rows(0, -1 + 51)) == [(b"50", 50)]
+    times = task.prepare_commit().partition_times
+
+    task = task_of("in")
+    task.resume(times)
+    assert task.stream_time == 50
+    assert results(task, rows(1, -1, 20)) == [(b"50", 50), (b"50", 20)]
+
+
+def test_s14_after_a_rollback_the_times_are_those_of_the_last_commit() -> None:
+    task = task_of("in")
+    results(task, rows(0, 10))
+    task.prepare_commit()
+    task.commit()
+    first = results(task, rows(1, -1, 70, -1))
+    task.rollback()
+    assert task.stream_time == 10
+    assert results(task, rows(1, -1, 70, -1)) == first == [(b"10", 10), (b"70", 70), (b"70", 70)]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        (OffsetMetadata(), "Av//////////"),
+        (OffsetMetadata(0), "AgAAAAAAAAAA"),
+        (OffsetMetadata(1_234_567_890_123), "AgAAAR9x+wTL"),
+        (
+            OffsetMetadata(0, {"KSTREAM-AGGREGATE-0000000002": 35}),
+            "AgAAAAAAAAAAAAAAAQAAABxLU1RSRUFNLUFHR1JFR0FURS0wMDAwMDAwMDAyAAAAAAAAACM=",
+        ),
+        (
+            OffsetMetadata(-1, {"KSTREAM-AGGREGATE-0000000002": 35, "k2": -1}),
+            "Av//////////AAAAAgAAABxLU1RSRUFNLUFHR1JFR0FURS0wMDAwMDAwMDAyAAAAAAAAACMAAAACazL//////////w==",
+        ),
+    ],
+)
+def test_s14_the_metadata_of_an_offset_is_kafka_streams_own(metadata, text: str) -> None:
+    """Written by its TopicPartitionMetadata, 4.3.1."""
+    assert metadata.encode() == text
+    assert OffsetMetadata.decode(text) == metadata
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("AQAAAAAAAAAF", 5),
+        ("", -1),
+        ("batch 17", -1),
+        ("CQAAAAAAAAAF", -1),
+        ("AgAA", -1),
+        ("AgAAAAAAAAAAAAAAAQAAABw=", -1),
+    ],
+)
+def test_s14_metadata_of_version_1_is_read_and_any_other_text_says_nothing(text: str, time: int) -> None:  # fmt: skip
+    assert OffsetMetadata.decode(text) == OffsetMetadata(time)
