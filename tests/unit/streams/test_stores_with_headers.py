@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ from millstream.testing.topology_test_driver import TestRecord, TopologyTestDriv
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
 RECORD_HEADERS = (("h", b"v"), ("n", None))
 PUT_HEADERS = (*RECORD_HEADERS, ("put", b"y"))
+KEPT = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
 Use = Callable[[object, Record], object]
 
 
@@ -202,11 +204,7 @@ def test_a_session_keeps_the_headers_it_was_put_with(stores: StoreFactory) -> No
         assert driver.session_store("s").fetch("a") == [(Windowed("a", 10, 15), "1")]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION],
-    ids=lambda kind: kind.value,
-)
+@pytest.mark.parametrize("kind", KEPT, ids=lambda kind: kind.value)
 def test_headers_are_restored_from_the_changelog(kind: StoreKind, stores: StoreFactory) -> None:
     built = topology(spec(kind), lambda _store, _record: None)
     task = StreamTask(built, built.sub_topologies[0].id, 0, stores, CONFIG)
@@ -246,6 +244,47 @@ def test_a_committed_row_is_read_back_with_its_headers(tmp_path: Path) -> None:
     row = again.stores["s"].get("a")
     assert (row, row.headers) == (("1", 10), RECORD_HEADERS)
     again.close()
+
+
+@pytest.mark.parametrize("kind", KEPT, ids=lambda kind: kind.value)
+def test_rows_from_before_headers_are_read_as_rows_without(kind: StoreKind, tmp_path: Path) -> None:
+    """As Kafka Streams' upgrade mode; there is no way back, as there."""
+
+    def opened(*, with_headers: bool) -> StreamTask:
+        store = replace(spec(kind), with_headers=with_headers)
+        built = topology(store, lambda _store, _record: None)
+        return StreamTask(built, built.sub_topologies[0].id, 0, rocksdb_stores(tmp_path), CONFIG)
+
+    def all_rows(task: StreamTask) -> list[tuple[object, ...]]:
+        store = task.stores["s"]
+        rows = store.find_all_sessions() if kind is StoreKind.SESSION else store.all()
+        return [(key, *row, row.headers) for key, row in rows]
+
+    task = opened(with_headers=False)
+    key = {
+        StoreKind.TIMESTAMPED_KEY_VALUE: "a",
+        StoreKind.TIMESTAMPED_WINDOW: Windowed("a", 10, 20),
+        StoreKind.SESSION: Windowed("a", 10, 20),
+    }[kind]
+    store = task.stores["s"]
+    match kind:
+        case StoreKind.TIMESTAMPED_KEY_VALUE:
+            store.put("a", "1", 10)
+        case StoreKind.TIMESTAMPED_WINDOW:
+            store.put("a", "1", 10, 10)
+        case StoreKind.SESSION:
+            store.put(key, "1")
+    task.commit(changelog_offsets={"app-s-changelog": 7})
+    task.close()
+    row = ("1", ()) if kind is StoreKind.SESSION else ("1", 10)
+    expected = (key, *row, ())
+    for _ in range(2):  # once only
+        task = opened(with_headers=True)
+        assert all_rows(task) == [expected]
+        assert task.restore_positions() == {"app-s-changelog": 7}
+        task.close()
+    with pytest.raises(InvalidStoreError, match="store s was written with headers: keep them"):
+        opened(with_headers=False)
 
 
 def reduced(**options: object) -> Topology:

@@ -8,11 +8,13 @@ A value that is None has the length -1. The DSL keeps no headers in its rows (KI
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, Self
 
-from millstream.streams.errors import SerializationError
+from millstream.streams.errors import InvalidStoreError, SerializationError
 from millstream.streams.serdes.varint import read_varint, write_varint
 from millstream.streams.state.changelog import Headers
+from millstream.streams.state.transaction import TransactionalRows
 
 NO_HEADERS: Final = b"\x00"
 """What a row without headers begins with."""
@@ -68,6 +70,22 @@ def split_headers(stored: bytes) -> tuple[Headers, bytes]:
 def without_headers(stored: bytes) -> bytes:
     """The row behind the headers, which are not looked at."""
     return stored[1:] if stored[:1] == NO_HEADERS else stored[_span(stored)[1] :]
+
+
+def adopt_headers(store: str, rows: TransactionalRows, *, wanted: bool) -> None:
+    """Make the rows those of a store with headers, if they are not yet and that is wanted: they have none, so far.
+
+    Raises InvalidStoreError where rows have headers that are not wanted, as Kafka Streams refuses to go back.
+    """
+    known = rows.metadata
+    if known.with_headers and not wanted:
+        raise InvalidStoreError(
+            f"store {store} was written with headers: keep them, or delete its directory to restore it without"
+        )
+    if wanted and not known.with_headers:
+        for key, row in list(rows.scan(b"", None)):
+            rows.put(key, with_headers(row, ()))
+        rows.commit(replace(known, with_headers=True))
 
 
 def encode_headers(headers: Headers) -> bytes:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.streams.state.custom import CustomStore
+from millstream.streams.state.header_rows import adopt_headers
 from millstream.streams.state.join_buffer import JoinBuffer
 from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
 from millstream.streams.state.key_value_headers import TimestampedKeyValueStoreWithHeaders
@@ -48,6 +49,7 @@ _WITH_HEADERS: Final[Mapping[StoreKind, type[StateStore]]] = {
 def open_store(parts: StoreParts) -> StateStore:
     """The store of this specification, ready for use."""
     spec = parts.spec
+    adopt_headers(spec.name, parts.rows, wanted=spec.with_headers)
     if spec.with_headers:
         return _WITH_HEADERS[spec.kind](parts)
     return (_KINDS if spec.entries_max is None else _BOUNDED)[spec.kind](parts)

@@ -26,11 +26,13 @@ class StoreMetadata:
     `marker`: whatever the runner gave at the commit, for instance a batch id.
     `times`: what the operators of the store remember across restarts, by name: the largest timestamp each
     has seen, the last close time it has emitted.
+    `with_headers`: rows have headers in front (header_rows.py).
     """
 
     changelog_offset: int | None = None
     marker: str | None = None
     times: dict[str, int] = field(default_factory=dict)
+    with_headers: bool = False
 
     def encode(self) -> bytes:
         return json.dumps(asdict(self), separators=(",", ":")).encode()
