@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.function.Function;
+import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -23,12 +25,14 @@ import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.state.AggregationWithHeaders;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.SessionStore;
 import org.apache.kafka.streams.state.StoreBuilder;
 import org.apache.kafka.streams.state.Stores;
 import org.apache.kafka.streams.state.ValueAndTimestamp;
+import org.apache.kafka.streams.state.ValueTimestampHeaders;
 import org.apache.kafka.streams.state.VersionedKeyValueStore;
 import org.apache.kafka.streams.state.VersionedRecord;
 import org.apache.kafka.streams.state.WindowStore;
@@ -72,6 +76,9 @@ public final class StoreCalls {
     }
 
     private static StoreBuilder<?> plainBuilder(JsonNode spec) {
+        if (spec.path("headers").asBoolean()) {
+            return headersBuilder(spec);
+        }
         boolean disk = spec.get("persistent").asBoolean();
         Duration retention = Duration.ofMillis(spec.path("retention").asLong());
         Duration size = Duration.ofMillis(spec.path("window_size").asLong());
@@ -100,6 +107,27 @@ public final class StoreCalls {
                     disk ? Stores.persistentSessionStore("s", retention) : Stores.inMemorySessionStore("s", retention), text, text);
             case "versioned":
                 return Stores.versionedKeyValueStoreBuilder(Stores.persistentVersionedKeyValueStore("s", retention), text, text);
+            default:
+                throw new IllegalArgumentException(spec.toString());
+        }
+    }
+
+    private static StoreBuilder<?> headersBuilder(JsonNode spec) {
+        boolean disk = spec.get("persistent").asBoolean();
+        Duration retention = Duration.ofMillis(spec.path("retention").asLong());
+        Duration size = Duration.ofMillis(spec.path("window_size").asLong());
+        var text = Serdes.String();
+        switch (spec.get("kind").asText()) {
+            case "timestamped_key_value":
+                return Stores.timestampedKeyValueStoreWithHeadersBuilder(
+                    disk ? Stores.persistentTimestampedKeyValueStoreWithHeaders("s") : Stores.inMemoryKeyValueStore("s"), text, text);
+            case "timestamped_window":
+                return Stores.timestampedWindowStoreWithHeadersBuilder(
+                    disk ? Stores.persistentTimestampedWindowStoreWithHeaders("s", retention, size, false)
+                        : Stores.inMemoryWindowStore("s", retention, size, false), text, text);
+            case "session":
+                return Stores.sessionStoreWithHeadersBuilder(
+                    disk ? Stores.persistentSessionStoreWithHeaders("s", retention) : Stores.inMemorySessionStore("s", retention), text, text);
             default:
                 throw new IllegalArgumentException(spec.toString());
         }
@@ -140,13 +168,22 @@ public final class StoreCalls {
             switch (spec.get("kind").asText()) {
                 case "key_value": return keyValue(call, this.<KeyValueStore<String, Object>>cast(), c -> text(c, 2));
                 case "timestamped_key_value":
-                    return keyValue(call, this.<KeyValueStore<String, Object>>cast(), c -> ValueAndTimestamp.make(text(c, 2), c.get(3).asLong()));
+                    return keyValue(call, this.<KeyValueStore<String, Object>>cast(), c -> row(text(c, 2), c.get(3).asLong()));
                 case "window": return window(call, this.<WindowStore<String, Object>>cast(), c -> text(c, 3));
                 case "timestamped_window":
-                    return window(call, this.<WindowStore<String, Object>>cast(), c -> ValueAndTimestamp.make(text(c, 3), c.get(4).asLong()));
-                case "session": return session(call, cast());
+                    return window(call, this.<WindowStore<String, Object>>cast(), c -> row(text(c, 3), c.get(4).asLong()));
+                case "session": return session(call, this.<SessionStore<String, Object>>cast(), c -> aggregation(text(c, 4)));
                 default: return versioned(call, cast());
             }
+        }
+
+        private Object row(String value, long timestamp) {
+            return spec.path("headers").asBoolean()
+                ? ValueTimestampHeaders.make(value, timestamp, headersFor(value)) : ValueAndTimestamp.make(value, timestamp);
+        }
+
+        private Object aggregation(String value) {
+            return spec.path("headers").asBoolean() ? AggregationWithHeaders.make(value, headersFor(value)) : value;
         }
 
         @SuppressWarnings("unchecked")
@@ -197,9 +234,9 @@ public final class StoreCalls {
         }
     }
 
-    private static Object session(JsonNode call, SessionStore<String, Object> store) {
+    private static Object session(JsonNode call, SessionStore<String, Object> store, Function<JsonNode, Object> value) {
         switch (call.get(0).asText()) {
-            case "put": store.put(windowed(call), text(call, 4)); return null;
+            case "put": store.put(windowed(call), value.apply(call)); return null;
             case "remove": store.remove(windowed(call)); return null;
             case "fetch_session": return shown(store.fetchSession(text(call, 1), at(call, 2), at(call, 3)));
             case "fetch": return rows(store.fetch(text(call, 1)));
@@ -236,7 +273,33 @@ public final class StoreCalls {
         return rows;
     }
 
+    /** None for every third value, a null header for every fifth, and one that tells the value. */
+    private static Headers headersFor(String value) {
+        RecordHeaders headers = new RecordHeaders();
+        int number = value == null ? 0 : Integer.parseInt(value.substring(1));
+        if (number % 3 == 0) {
+            return headers;
+        }
+        if (number % 5 == 0) {
+            headers.add("none", (byte[]) null);
+        }
+        headers.add("value", value.getBytes());
+        return headers;
+    }
+
+    private static List<Object> shown(Headers headers) {
+        List<Object> all = new ArrayList<>();
+        headers.forEach(each -> all.add(listOf(each.key(), each.value() == null ? null : new String(each.value()))));
+        return all;
+    }
+
     private static Object shown(Object value) {
+        if (value instanceof ValueTimestampHeaders<?> row) {
+            return listOf(row.value(), row.timestamp(), shown(row.headers()));
+        }
+        if (value instanceof AggregationWithHeaders<?> row) {
+            return listOf(row.aggregation(), shown(row.headers()));
+        }
         if (value instanceof ValueAndTimestamp<?> row) {
             return listOf(row.value(), row.timestamp());
         }

@@ -28,6 +28,11 @@ STORES = [
         for kind in ("timestamped_window", "session") for disk in (True, False) for retention in (100, 150_000)
     ),
     *({"kind": "versioned", "persistent": True, "retention": retention} for retention in (20, 100)),
+    *({"kind": "timestamped_key_value", "headers": True, "persistent": disk, "caching": cached} for disk in (True, False) for cached in (True, False)),
+    *(
+        {"kind": kind, "headers": True, "persistent": disk, "window_size": 50, "retention": 100}
+        for kind in ("timestamped_window", "session") for disk in (True, False)
+    ),
 ]  # fmt: skip
 
 

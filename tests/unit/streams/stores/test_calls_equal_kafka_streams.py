@@ -14,7 +14,7 @@ import pytest
 from millstream.streams import Record, StreamsBuilder, StreamsConfig
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import Windowed, string
-from millstream.streams.state import in_memory_stores, rocksdb_stores
+from millstream.streams.state import ValueTimestampHeaders, in_memory_stores, rocksdb_stores
 from millstream.streams.state.read_only import VersionedRecord
 from millstream.streams.topology import StoreKind, StoreSpec
 
@@ -41,14 +41,27 @@ def spec(store: dict[str, Any]) -> StoreSpec:
         window_size_ms=store.get("window_size"),
         retain_duplicates=store.get("duplicates", False),
         entries_max=store.get("max"),
+        with_headers=store.get("headers", False),
     )
+
+
+def headers_for(value: str | None) -> tuple[tuple[str, bytes | None], ...]:
+    """As StoreCalls.java has them."""
+    if value is None:
+        return ()
+    number = int(value[1:])
+    if number % 3 == 0:
+        return ()
+    none = (("none", None),) if number % 5 == 0 else ()
+    return (*none, ("value", value.encode()))
 
 
 class Calls:
     """Makes the calls of a record's value and keeps what they give."""
 
-    def __init__(self, kind: str, results: list[list[object]]) -> None:
-        self._make = globals()[f"call_{kind}"]
+    def __init__(self, store: dict[str, Any], results: list[list[object]]) -> None:
+        headers = "_with_headers" if store.get("headers") else ""
+        self._make = globals()[f"call_{store['kind']}{headers}"]
         self._results = results
 
     def init(self, context: Any) -> None:
@@ -105,6 +118,30 @@ def call_session(store: Any, name: str, *args: Any) -> object:
             return getattr(store, name)(*args)
 
 
+def call_timestamped_key_value_with_headers(store: Any, name: str, *args: Any) -> object:
+    match name:
+        case "put" | "put_if_absent":
+            return getattr(store, name)(*args, headers_for(args[1]))
+        case "put_all":
+            rows = ((key, ValueTimestampHeaders(v, at, headers_for(v))) for key, v, at in args[0])
+            return store.put_all(rows)
+        case _:
+            return getattr(store, name)(*args)
+
+
+def call_timestamped_window_with_headers(store: Any, name: str, *args: Any) -> object:
+    if name == "put":
+        key, start, value, timestamp = args
+        return store.put(key, value, start, timestamp, headers_for(value))
+    return call_window(store, name, *args)
+
+
+def call_session_with_headers(store: Any, name: str, *args: Any) -> object:
+    if name == "put":
+        return store.put(Windowed(*args[:3]), args[3], headers=headers_for(args[3]))
+    return call_session(store, name, *args)
+
+
 def call_versioned(store: Any, name: str, *args: Any) -> object:
     return getattr(store, name.removesuffix("_as_of"))(*args)
 
@@ -118,6 +155,10 @@ def shown(value: object) -> object:
             return [key, start, end]
         case VersionedRecord():
             return [*value[:2], None]  # there no processor is told when a version ends
+        case ValueTimestampHeaders():
+            return [*value, shown(value.headers)]
+        case bytes():
+            return value.decode()
         case tuple():
             return [shown(each) for each in value]
         case _:
@@ -130,7 +171,7 @@ def run(case: dict[str, Any], directory: Path) -> list[list[object]]:
     store = case["store"]
     builder = StreamsBuilder()
     builder.add_state_store(spec(store))
-    builder.stream("in").process(lambda: Calls(store["kind"], results), stores=["s"])
+    builder.stream("in").process(lambda: Calls(store, results), stores=["s"])
     config = StreamsConfig(
         "app", default_key=string(), default_value=string(), cache_max_bytes=CACHE_BYTES
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -15,7 +15,7 @@ from millstream.streams.options import RecordContext
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
 from millstream.streams.state.cache import RecordCache
-from millstream.streams.state.changelog import Changelog
+from millstream.streams.state.changelog import Changelog, Headers
 from millstream.streams.state.opening import open_store
 from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
 from millstream.streams.state.store import StateStore, StoreParts
@@ -51,6 +51,17 @@ def put_timestamped_window(store: Any, n: int) -> None:
 
 def put_session(store: Any, n: int) -> None:
     store.put(Windowed(key(n), n % 4, n % 4 + n % 2), value(n), n)
+
+
+def headers(n: int) -> Headers:
+    return () if n % 3 == 2 else (("n", str(n).encode()),)
+
+
+def with_headers(store: Any) -> object:
+    """All rows, with their headers: as tuples those with timestamps are compared without."""
+    session = store.spec.kind is StoreKind.SESSION
+    rows = store.find_all_sessions() if session else store.all()
+    return [(key, row, row.headers) for key, row in rows]
 
 
 def put_unmatched(store: Any, n: int) -> None:
@@ -134,6 +145,26 @@ KINDS = {
         put_session,
         lambda store: list(store.find_all_sessions()),
     ),
+    "timestamped_key_value_with_headers": Kind(
+        spec(StoreKind.TIMESTAMPED_KEY_VALUE, with_headers=True),
+        lambda store, n: store.put(key(n), value(n), n, headers(n)),
+        with_headers,
+    ),
+    "timestamped_window_with_headers": Kind(
+        windows(StoreKind.TIMESTAMPED_WINDOW, with_headers=True),
+        lambda store, n: store.put(key(n), value(n), n % 4, n, headers(n)),
+        with_headers,
+    ),
+    "time_ordered_window_with_headers": Kind(
+        windows(StoreKind.TIMESTAMPED_WINDOW, with_headers=True, time_ordered=True),
+        lambda store, n: store.put(key(n), value(n), n % 4, n, headers(n)),
+        with_headers,
+    ),
+    "session_with_headers": Kind(
+        windows(StoreKind.SESSION, with_headers=True),
+        lambda store, n: store.put(Windowed(key(n), n % 4, n % 4 + n % 2), value(n), n, headers(n)),
+        with_headers,
+    ),
     "unmatched": Kind(
         spec(StoreKind.UNMATCHED, other_value=string()),
         put_unmatched,
@@ -198,12 +229,27 @@ def world(request: pytest.FixtureRequest, database: RocksDatabase) -> World:
     return World(KINDS[name], rows, cached=cached)
 
 
-def logged(store: StateStore) -> tuple[list[bytes | None], list[bytes | None], list[int]]:
+class Log(NamedTuple):
+    """Columns of a changelog."""
+
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    timestamps: list[int]
+    headers: list[Headers]
+
+
+def logged(store: StateStore) -> Log:
     """What the store has written to its changelog so far."""
     store.flush()
     store.flush_cache(as_changes=False)
     assert store.changelog is not None
-    return store.changelog.take()
+    given = store.changelog.headers
+    keys, values, timestamps = store.changelog.take()
+    return Log(keys, values, timestamps, [given.get(row, ()) for row in range(len(keys))])
+
+
+def restore(store: StateStore, log: Log) -> None:
+    store.restore(log.keys, log.values, log.timestamps, len(log.keys), log.headers)
 
 
 def commit(store: StateStore, *, changelog_offset: int | None = None) -> None:
@@ -238,7 +284,7 @@ def test_a_discarded_batch_leaves_what_was_committed(world: World) -> None:
     world.write(store, 4, 9)
     store.discard()
     assert world.kind.shown(store) == rows
-    assert logged(store) == ([], [], [])
+    assert logged(store) == ([], [], [], [])
     assert world.kind.shown(world.open()) == rows
 
 
@@ -259,11 +305,12 @@ def test_the_changelog_restores_the_rows(world: World) -> None:
     store = world.open_empty()
     world.write(store, 0, 14)
     lost = world.open()
-    lost.restore(*logged(store), 14)
+    log = logged(store)
+    restore(lost, log)
     assert world.kind.shown(lost) == world.kind.shown(store)
     again = world.open()
     assert world.kind.shown(again) == world.kind.shown(store)
-    assert again.rows.metadata.changelog_offset == 14
+    assert again.rows.metadata.changelog_offset == len(log.keys)
 
 
 def test_restoring_what_is_there_already_changes_nothing(world: World) -> None:
@@ -273,7 +320,7 @@ def test_restoring_what_is_there_already_changes_nothing(world: World) -> None:
     log = logged(store)
     store.commit(changelog_offset=0, marker=None)
     rows = world.kind.shown(store)
-    store.restore(*log, len(log[0]))
+    restore(store, log)
     assert world.kind.shown(store) == rows
 
 
