@@ -8,7 +8,15 @@ from millstream.streams import StreamsBuilder, StreamsConfig
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.kernel.batch import SinkBatch
 from millstream.streams.kernel.columns import Column, source_column, written
-from millstream.streams.serdes import Serde, bytes_, json, long, string, time_windowed
+from millstream.streams.serdes import (
+    Serde,
+    bytes_,
+    json,
+    long,
+    session_windowed,
+    string,
+    time_windowed,
+)
 from millstream.streams.state import in_memory_stores
 
 BROKEN = b"caf\xe9"
@@ -56,6 +64,14 @@ def test_numbers_that_cannot_be_read_fail_at_the_source() -> None:
 def test_a_serde_of_unknown_layout_is_read_at_the_source() -> None:
     """Two JSON texts may mean the same, so they are never passed on as they came."""
     assert source_column(json(), [b'{"a": 1}']) == [{"a": 1}]
+
+
+def test_windowed_keys_have_a_layout_if_their_inner_keys_have_one() -> None:
+    """Windowed keys of an aggregation are written once, for the changelog and for the sink."""
+    assert time_windowed(string(), 10).layout == "utf-8, start"
+    assert time_windowed(string(), 10, changelog=True).layout is None
+    assert session_windowed(string()).layout == "utf-8, end, start"
+    assert session_windowed(json()).layout is None
 
 
 def test_a_part_and_a_selection_of_a_column_keep_its_rows() -> None:

@@ -93,7 +93,7 @@ class Column:
 
     def take(self, rows: Sequence[int]) -> Column:
         """The rows at these positions."""
-        values = self.values
+        values = self.values if rows else []
         return Column(self.serde, values=[values[row] for row in rows])
 
     def part(self, first: int, end: int) -> Column:

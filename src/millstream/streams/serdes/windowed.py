@@ -54,7 +54,9 @@ def time_windowed(inner: Serde[K], size_ms: int, *, changelog: bool = False) -> 
         (start,) = _TIME.unpack_from(data, at)
         return Windowed(decode_key(data[:at]), start, min(start + size_ms, MAX_TIMESTAMP))
 
-    return Serde(f"time_windowed({inner.name})", encode, decode, inner.immutable, inner, size_ms)
+    layout = None if inner.layout is None or changelog else f"{inner.layout}, start"
+    name = f"time_windowed({inner.name})"
+    return Serde(name, encode, decode, inner.immutable, inner, size_ms, layout)
 
 
 def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
@@ -71,7 +73,9 @@ def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
         end, start = _SESSION.unpack_from(data, at)
         return Windowed(decode_key(data[:at]), start, end)
 
-    return Serde(f"session_windowed({inner.name})", encode, decode, inner.immutable, inner)
+    layout = None if inner.layout is None else f"{inner.layout}, end, start"
+    name = f"session_windowed({inner.name})"
+    return Serde(name, encode, decode, inner.immutable, inner, layout=layout)
 
 
 def _too_short(kind: str, least: int, data: bytes) -> ValueError:
