@@ -27,6 +27,7 @@ check: setup-dev  ## format, lint, types, layers, generated code
 	@$(PYTHON_BIN) -m codegen --check
 
 bench: setup-dev  ## speed, as ratios to peers in the same run
+	@scripts/setup-peers || echo "going on without the peers of streams"
 	@$(PYTHON_BIN) -m benchmarks
 
 codegen: setup-dev  ## rewrite the generated modules from their tables
