@@ -8,13 +8,17 @@ that are a few changelog records behind and catch up by restoring.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import NoReturn
 
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.state.byte_store import ByteStore
 
+_FEW_KEYS = 8
+"""So many new keys are put in order one by one."""
 _ABSENT = b"\x00absent"
 
 
@@ -45,12 +49,13 @@ class StoreMetadata:
 class TransactionalRows:
     """The rows of one store as the running batch sees them."""
 
-    __slots__ = ("_get", "_rows", "metadata", "pending")
+    __slots__ = ("_get", "_order", "_rows", "metadata", "pending")
 
     def __init__(self, rows: ByteStore) -> None:
         self._rows = rows
         self._get = rows.get
         self.pending: dict[bytes, bytes | None] = {}
+        self._order: list[bytes] = []
         self.metadata = StoreMetadata.decode(rows.metadata())
 
     def get(self, key: bytes) -> bytes | None:
@@ -65,10 +70,11 @@ class TransactionalRows:
         self, low: bytes, high: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Rows in [low, high) in key order, the overlay's over the stored ones."""
-        pending = self.pending
-        ours = sorted(
-            (key for key in pending if low <= key and (high is None or key < high)), reverse=reverse
-        )
+        pending, order = self.pending, self._ordered()
+        end = len(order) if high is None else bisect_left(order, high)
+        ours = order[bisect_left(order, low) : end]
+        if reverse:
+            ours.reverse()
         position = 0
         for key, value in self._rows.scan(low, high, reverse=reverse):
             while position < len(ours) and (
@@ -90,17 +96,30 @@ class TransactionalRows:
         """Apply what was written and the metadata in one write."""
         if self.pending or metadata != self.metadata:
             self._rows.write(self.pending, metadata.encode())
-            self.pending = {}
+            self.discard()
             self.metadata = metadata
 
     def discard(self) -> None:
         """Forget what was written since the last commit."""
-        self.pending = {}
+        self.pending, self._order = {}, []
+
+    def _ordered(self) -> list[bytes]:
+        """The overlay's keys in order. None of them ever goes, so what is new stands at the end of the overlay."""
+        order = self._order
+        newest_first = reversed(self.pending)
+        added = list(islice(newest_first, len(self.pending) - len(order)))
+        if len(added) > _FEW_KEYS:
+            order += added
+            order.sort()
+        else:
+            for key in added:
+                insort(order, key)
+        return order
 
     def close(self, store: str) -> None:
         """From now on every access raises InvalidStoreError, naming the store."""
         self._rows.close()
-        self.pending = _ClosedOverlay(store)
+        self.pending, self._order = _ClosedOverlay(store), []
 
 
 class _ClosedOverlay(dict[bytes, bytes | None]):
@@ -115,4 +134,4 @@ class _ClosedOverlay(dict[bytes, bytes | None]):
             f"store {self._store} is closed: its task has ended, or its partition has moved away"
         )
 
-    get = __setitem__ = __iter__ = _refuse
+    get = __setitem__ = __iter__ = __reversed__ = _refuse
