@@ -20,6 +20,8 @@ _LONG = Struct(">q")
 pack_time = _LONG.pack
 unpack_time = _LONG.unpack_from
 _SEGMENT_MS_MIN = 60_000
+_NEWEST = "newest"
+"""The newest time that was put, among the store's times."""
 
 
 class SegmentedStore(StateStore):
@@ -33,11 +35,15 @@ class SegmentedStore(StateStore):
         self._segment_ms = max(spec.retention_ms // 2, _SEGMENT_MS_MIN)
         self._time_first = spec.time_ordered
         self._shows_edge = spec.time_ordered and spec.persistent
-        self._newest = self._newest_stored_time()
+        self._newest = self.times.get(_NEWEST, -1)
+
+    def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
+        self.times[_NEWEST] = self._newest
+        super().commit(changelog_offset=changelog_offset, marker=marker)
 
     def discard(self) -> None:
         super().discard()
-        self._newest = self._newest_stored_time()
+        self._newest = self.times.get(_NEWEST, -1)
 
     @abstractmethod
     def row_time(self, row_key: bytes) -> int:
@@ -97,14 +103,3 @@ class SegmentedStore(StateStore):
             for row_key, _ in list(self.rows.scan(b"", pack_time(oldest_segment))):
                 self.rows.put(row_key, None)
                 self.forget(row_key)
-
-    def _newest_stored_time(self) -> int:
-        """The newest time in the newest segment, -1 in an empty store."""
-        newest = -1
-        segment = None
-        for row_key, _ in self.rows.scan(b"", None, reverse=True):
-            if segment is not None and row_key[:8] != segment:
-                break
-            segment = row_key[:8]
-            newest = max(newest, self.row_time(row_key))
-        return newest
