@@ -19,6 +19,14 @@ from millstream.streams.dsl import (
 from millstream.streams.dsl.stream_stream_join import StreamJoined
 from millstream.streams.dsl.suppressed import Suppressed
 from millstream.streams.dsl.windowed import EmitStrategy
+from millstream.streams.handlers import (
+    ErrorContext,
+    OnError,
+    OutgoingRecord,
+    Response,
+    SerializationOrigin,
+    dead_letter,
+)
 from millstream.streams.options import (
     Materialized,
     OffsetReset,
@@ -47,6 +55,7 @@ __all__ = [
     "CogroupedKStream",
     "CustomStateStore",
     "EmitStrategy",
+    "ErrorContext",
     "GlobalKTable",
     "JoinWindows",
     "KGroupedStream",
@@ -55,12 +64,16 @@ __all__ = [
     "KTable",
     "Materialized",
     "OffsetReset",
+    "OnError",
+    "OutgoingRecord",
     "Processor",
     "ProcessorContext",
     "PunctuationType",
     "Record",
     "RecordContext",
+    "Response",
     "Serde",
+    "SerializationOrigin",
     "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
@@ -83,4 +96,5 @@ __all__ = [
     "TopologyBuilder",
     "UnlimitedWindows",
     "Windowed",
+    "dead_letter",
 ]

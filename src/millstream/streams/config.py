@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.streams.handlers import (
+    DeserializationHandler,
+    OnError,
+    ProcessingHandler,
+    ProductionHandler,
+)
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 
-
-class OnError(StrEnum):
-    """What to do with a record that cannot be read, or whose processing fails."""
-
-    FAIL = "fail"
-    CONTINUE = "continue"
+__all__ = ["OnError", "StreamsConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,10 @@ class StreamsConfig:
     `partition_count` tells how many partitions a topic has; it is asked only where a sink has its own
     partitioner. `batch_records_max` bounds a run through the operators; 1 is record at a time.
     `cache_max_bytes` (statestore.cache.max.bytes) bounds what tables hold back between commits; 0, the
-    default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where
-    records go that CONTINUE leaves out.
+    default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where the
+    built-in handlers write what cannot be read, processed or written; handlers of one's own name topics themselves.
+    `handle_global_errors` (processing.exception.handler.global.enabled) asks `on_processing_error` for processors of
+    global stores, too. `settings` are the application's own, for its processors.
     `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
     unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
     time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
@@ -36,11 +38,30 @@ class StreamsConfig:
     default_key: Serde[Any] | None = None  # Any: default serdes of any type
     default_value: Serde[Any] | None = None  # Any: default serdes of any type
     default_timestamps: TimestampExtractor = fail_on_invalid
-    on_deserialization_error: OnError = OnError.FAIL
-    on_processing_error: OnError = OnError.FAIL
+    on_deserialization_error: OnError | DeserializationHandler = OnError.FAIL
+    on_processing_error: OnError | ProcessingHandler = OnError.FAIL
     batch_records_max: int = 10_000
     partition_count: Callable[[str], int] | None = None
     dead_letter_topic: str | None = None
     cache_max_bytes: int = 0
     window_emit_interval_ms: int = 0
     join_emit_interval_ms: int = 0
+    on_production_error: OnError | ProductionHandler = OnError.FAIL
+    handle_global_errors: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    def as_settings(self) -> dict[str, object]:
+        """Everything by Kafka's dotted names, and `settings`: what a processor sees as `app_configs()`."""
+        named = {
+            "application.id": self.application_id,
+            "default.key.serde": self.default_key,
+            "default.value.serde": self.default_value,
+            "default.timestamp.extractor": self.default_timestamps,
+            "deserialization.exception.handler": self.on_deserialization_error,
+            "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
+            "processing.exception.handler": self.on_processing_error,
+            "processing.exception.handler.global.enabled": self.handle_global_errors,
+            "production.exception.handler": self.on_production_error,
+            "statestore.cache.max.bytes": self.cache_max_bytes,
+        }
+        return {**named, **self.settings}

@@ -18,6 +18,9 @@ from millstream.errors import MillstreamError
 class StreamsError(MillstreamError):
     """A running topology failed; the cause is chained."""
 
+    is_final = False
+    """The application's handlers have been asked, or are not to be: nothing above may go on."""
+
 
 class TopologyError(StreamsError):
     """A topology that cannot be built. The sentence names the node and what to change."""

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Any, Generic, Self, TypeVar
 
 from millstream.streams import queries
-from millstream.streams.config import StreamsConfig
+from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
 from millstream.streams.queries import (
@@ -125,8 +125,10 @@ class TopologyTestDriver:
         ]
         every_node = SubTopology(0, tuple(nodes))
         factory = stores or in_memory_stores()
+        # Java's driver skips what it cannot read of global topics, whatever the application's handler says.
+        skips = replace(config, on_deserialization_error=OnError.CONTINUE)
         self._global_tasks = [
-            StreamTask(topology, group, 0, factory, config)
+            StreamTask(topology, group, 0, factory, skips)
             for group in topology.sub_topologies
             if group.is_global
         ]

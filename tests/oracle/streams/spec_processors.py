@@ -125,7 +125,7 @@ class Step:
 
     def _show_metadata(self, record: Record) -> None:
         at = self._context.record_metadata()
-        value = "none" if at is None else f"{at.topic}/{at.partition}/{at.offset}"
+        value = "none" if at is None else f"{at.topic or 'null'}/{at.partition}/{at.offset}"
         self._forward(record.with_value(value))
 
     def _show_times(self, record: Record) -> None:

@@ -62,8 +62,7 @@ class TaskCaches:
     def _forward(
         self, topic: str | None, changes: list[Change], plan: Plan, *, wants_old: bool
     ) -> None:
-        self._context.topic = topic
-        self._context.offsets = [change.origin.offset for change in changes]
+        self._context.begin(topic, [change.origin.offset for change in changes])
         plan.run(
             Batch(
                 [change.key for change in changes],

@@ -7,15 +7,19 @@ from typing import TypeVar
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel.emit_interval import EmitInterval
+from millstream.streams.handlers import ErrorContext
+from millstream.streams.kernel.batch import Headers
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
 
 SizedT = TypeVar("SizedT", bound=Sized)
+NO_RAW: Sequence[bytes | None] = ()
 
 
 class TaskContext:
-    """One per task. `offsets` are those of the run being processed; a row's ordinal finds its own.
+    """One per task. `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
+    finds its own. In a punctuation there is no topic, and nothing has an offset.
 
     `node` is the node whose operator is being made. `closers` are called when the task is closed.
     """
@@ -26,10 +30,13 @@ class TaskContext:
         "config",
         "dropped_records",
         "emit_intervals",
+        "is_global",
         "node",
         "offsets",
         "partition",
         "punctuations",
+        "raw_keys",
+        "raw_values",
         "record_headers",
         "record_timestamp",
         "stream_time",
@@ -38,31 +45,66 @@ class TaskContext:
         "wall_clock_ms",
     )
 
-    def __init__(self, config: StreamsConfig, partition: int, task_id: str) -> None:
+    def __init__(
+        self, config: StreamsConfig, partition: int, task_id: str, *, is_global: bool = False
+    ) -> None:
         self.config = config
         self.partition = partition
         self.topic: str | None = None
-        self.offsets: Sequence[int] = ()
+        self.offsets: Sequence[int] = (-1,)
+        self.raw_keys = NO_RAW
+        self.raw_values = NO_RAW
         self.stream_time = -1
         self.wall_clock_ms = 0
         self.dropped_records = 0
         self.node = ""
         self.task_id = task_id
+        self.is_global = is_global
         self.record_timestamp = 0
-        self.record_headers: tuple[tuple[str, bytes | None], ...] = ()
+        self.record_headers: Headers = ()
         self.commit_requested = False
         self.emit_intervals: dict[str, EmitInterval] = {}
         """Of joins, whose two sides share one, by the name of what they share."""
         self.closers: list[Callable[[], object]] = []
         self.punctuations: Punctuations = {kind: PunctuationQueue() for kind in PunctuationType}
 
+    def begin(
+        self,
+        topic: str | None,
+        offsets: Sequence[int],
+        raw_keys: Sequence[bytes | None] = NO_RAW,
+        raw_values: Sequence[bytes | None] = NO_RAW,
+    ) -> None:
+        """Rows of this topic are processed from now on; None: a punctuation is."""
+        self.topic = topic
+        self.offsets = offsets
+        self.raw_keys = raw_keys
+        self.raw_values = raw_values
+
     def counted(self, batch: SizedT, kept: SizedT) -> SizedT:
         """`kept`, after counting as dropped what `batch` had more."""
         self.dropped_records += len(batch) - len(kept)
         return kept
 
-    def record_context(
-        self, ordinal: int, timestamp: int, headers: tuple[tuple[str, bytes | None], ...]
-    ) -> RecordContext:
+    def record_context(self, ordinal: int, timestamp: int, headers: Headers) -> RecordContext:
         """The origin of the row with this ordinal."""
-        return RecordContext(self.topic, self.partition, self.offsets[ordinal], timestamp, headers)
+        topic = self.topic
+        partition = -1 if topic is None else self.partition
+        return RecordContext(topic, partition, self.offsets[ordinal], timestamp, headers)
+
+    def error_context(
+        self, node: str, ordinal: int, timestamp: int, headers: Headers
+    ) -> ErrorContext:
+        """What a handler is told of the row with this ordinal."""
+        place = self.record_context(ordinal, timestamp, headers)
+        return ErrorContext(
+            place.topic,
+            place.partition,
+            place.offset,
+            headers,
+            node,
+            self.task_id,
+            timestamp,
+            self.raw_keys[ordinal] if self.raw_keys else None,
+            self.raw_values[ordinal] if self.raw_values else None,
+        )

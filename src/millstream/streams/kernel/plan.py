@@ -115,7 +115,13 @@ class DepthFirst:
         return Origin(context.topic, offset, rows.headers[-1])
 
     def deliver(self, each: PlanNode, rows: Batch) -> None:
-        """One row into a node, and what comes of it, row by row, into its children."""
+        """One row into a node, and what comes of it, row by row, into its children.
+
+        What a sink raises is a failure of the node above it, which then gives nothing more to its other children.
+        """
+        if isinstance(each.node, SinkNode):
+            each.operator.process(rows)
+            return
         try:
             if each.cache is not None:
                 each.cache.origin = self.origin_of(rows)
@@ -125,11 +131,12 @@ class DepthFirst:
             if routed is None:
                 given = each.operator.process(rows)
                 routed = [given] * len(each.children)
+            if routed:
+                self._deliver_below(each, routed)
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
             self._on_failure(each.name, rows, error)
-            return
-        if not routed:
-            return
+
+    def _deliver_below(self, each: PlanNode, routed: list[Batch]) -> None:
         for row in range(max(map(len, routed))):
             for child, given in zip(each.children, routed, strict=True):
                 if len(given) == 1 and row == 0:

@@ -82,13 +82,11 @@ class ProcessorContext:
         return punctuation
 
     def record_metadata(self) -> RecordContext | None:
-        """Where the record being processed came from; None in a punctuation."""
-        current = self._current
-        if current is None or self._task.topic is None:
-            return None
-        return self._task.record_context(
-            current.ordinals[0], current.timestamps[0], current.headers[0]
-        )
+        """Where the record being processed came from."""
+        current, task = self._current, self._task
+        if current is None:
+            return task.record_context(0, task.record_timestamp, ())
+        return task.record_context(current.ordinals[0], current.timestamps[0], current.headers[0])
 
     def current_stream_time_ms(self) -> int:
         return self._task.stream_time

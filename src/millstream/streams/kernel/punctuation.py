@@ -28,11 +28,10 @@ class Punctuation:
         self.cancelled = True
 
     def fire(self, time_ms: int) -> None:
-        """Call back with this time and wait for the next multiple of the interval after it."""
-        due = self.next_ms
+        """Call back with this time; it fires again at the next multiple of the interval, even where the call fails."""
+        missed = (time_ms - self.next_ms) // self._interval_ms
+        self.next_ms += (missed + 1) * self._interval_ms
         self._callback(time_ms)
-        missed = (time_ms - due) // self._interval_ms
-        self.next_ms = due + (missed + 1) * self._interval_ms
 
 
 class PunctuationQueue:

@@ -1,7 +1,7 @@
 """Input of a task: one queue per topic, and the choice which of them goes next (S14-S16).
 
-Records are decoded when they are added to the head of their queue. A record that cannot be read is skipped or
-kept as an error that is raised when its turn comes, as the handler says.
+Records are decoded when they come to the head of their queue. A record that cannot be read is left out, or kept
+as an error that is raised once, when its turn comes, as the handler says.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
-from millstream.streams.config import OnError
-from millstream.streams.errors import SerializationError, StreamsError
-from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch, SinkBatch
+from millstream.streams.errors import StreamsError
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch
 from millstream.streams.kernel.columns import AnyColumn, source_column
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
+from millstream.streams.kernel.failures import Failures
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
 
@@ -50,8 +49,9 @@ class Run:
 class RecordQueue:
     """Records of one topic in offset order."""
 
-    def __init__(self, reader: SourceReader, context: TaskContext) -> None:
+    def __init__(self, reader: SourceReader, context: TaskContext, failures: Failures) -> None:
         self.reader = reader
+        self._failures = failures
         self.next_offset: int | None = None
         """The offset after everything that has been taken or skipped."""
         self.partition_time = -1
@@ -69,8 +69,6 @@ class RecordQueue:
         self._at = 0
         self._end_offset: int | None = None
         self._error: StreamsError | None = None
-        self.dead_letters: list[SinkBatch] = []
-        """Records that could not be read, for the task to take."""
 
     def add(self, raw: RawBatch) -> None:
         if len(raw):
@@ -80,7 +78,8 @@ class RecordQueue:
         """The timestamp of the next row, or None if there is none; raises what keeps it from being read."""
         while self._at >= len(self._rows):
             if self._error is not None:
-                raise self._error
+                error, self._error = self._error, None
+                raise error
             if not self._raw:
                 return None
             self._decode(self._raw.popleft())
@@ -129,7 +128,6 @@ class RecordQueue:
         self._offsets = ()
         self._at = 0
         self._error = None
-        self.dead_letters.clear()
 
     def _decode(self, raw: RawBatch) -> None:
         self._at = 0
@@ -166,9 +164,9 @@ class RecordQueue:
                 decoded = self._decode_row(raw, row)
             except StreamsError as error:
                 self._error = error
+                self._put_back(raw, row + 1)
                 break
             if decoded is None:
-                self._context.dropped_records += 1
                 continue
             self.partition_time = max(self.partition_time, decoded.timestamp)
             rows.keys.append(decoded.key)
@@ -183,7 +181,6 @@ class RecordQueue:
     def _decode_row(self, raw: RawBatch, row: int) -> ConsumedRecord | None:
         """The record, or None if it is to be dropped."""
         reader, key, value = self.reader, raw.keys[row], raw.values[row]
-        place = f"{reader.topic}-{self._context.partition} offset {raw.offsets[row]}"
         try:
             record = ConsumedRecord(
                 reader.topic,
@@ -195,18 +192,16 @@ class RecordQueue:
                 NO_HEADERS if raw.headers is None else raw.headers[row],
                 self._context.wall_clock_ms,
             )
-        except Exception as error:
-            if self._context.config.on_deserialization_error is OnError.CONTINUE:
-                self._give_up(raw, row, error)
-                return None
-            raise SerializationError(
-                f"{place} cannot be read with serdes {reader.key.name} for the key and {reader.value.name} "
-                f"for the value: {error}; set on_deserialization_error to skip such records"
-            ) from error
-        record.timestamp = self._timestamp_of(record, place)
-        return None if record.timestamp < 0 else record
+        except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+            self._failures.unreadable(reader.node, reader.topic, raw, row, error)
+            return None
+        record.timestamp = self._timestamp_of(record)
+        if record.timestamp < 0:
+            self._context.dropped_records += 1
+            return None
+        return record
 
-    def _timestamp_of(self, record: ConsumedRecord, place: str) -> int:
+    def _timestamp_of(self, record: ConsumedRecord) -> int:
         """What the extractor says; StreamsError names it and the place where it fails or gives no integer."""
         extract = self.reader.timestamps
         try:
@@ -215,24 +210,23 @@ class RecordQueue:
             raise
         except Exception as error:
             name = getattr(extract, "__name__", type(extract).__name__)
+            place = f"{record.topic}-{record.partition} offset {record.offset}"
             raise StreamsError(
                 f"timestamp extractor {name} of source {self.reader.node} failed on {place}: {error!r}; "
                 "it gives milliseconds as an int, a negative one to drop the record"
             ) from error
 
-    def _give_up(self, raw: RawBatch, row: int, error: Exception) -> None:
-        topic = self._context.config.dead_letter_topic
-        if topic is not None:
-            source = SourceRecord(
-                self.reader.topic,
-                self._context.partition,
-                raw.offsets[row],
-                raw.keys[row],
-                raw.values[row],
-            )
-            headers = _headers_of(raw)[row]
-            self.dead_letters.append(
-                dead_letter(topic, source, raw.timestamps[row], headers, error)
+    def _put_back(self, raw: RawBatch, first: int) -> None:
+        """What is behind a record that stops the task."""
+        if first < len(raw):
+            self._raw.appendleft(
+                RawBatch(
+                    raw.keys[first:],
+                    raw.values[first:],
+                    raw.timestamps[first:],
+                    raw.offsets[first:],
+                    None if raw.headers is None else raw.headers[first:],
+                )
             )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millstream.streams.errors import SerializationError
+from millstream.streams.errors import ProcessingError
+from millstream.streams.handlers import SerializationOrigin
 from millstream.streams.kernel.batch import Batch, SinkBatch, concatenate
 from millstream.streams.kernel.columns import Data, written
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.failures import Failures
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed, window_bytes
@@ -62,9 +64,12 @@ class Sink(Operator):
         node: SinkNode,
         serdes: tuple[Serde[Any], Serde[Any]],  # Any: a sink of any type
         records: SinkRecords,
+        *,
         topic_name: Callable[[str], str],
+        failures: Failures,
     ) -> None:
         super().__init__(context)
+        self._failures = failures
         self._node = node
         self._key, self._value = serdes
         self._records = records
@@ -86,27 +91,27 @@ class Sink(Operator):
         extract = self._node.topic
         assert not isinstance(extract, str), "a fixed topic is not extracted"
         context = self.context
-        return [
-            extract(key, value, context.record_context(ordinal, timestamp, headers))
-            for key, value, ordinal, timestamp, headers in zip(
-                batch.keys,
-                batch.values,
-                batch.ordinals,
-                batch.timestamps,
-                batch.headers,
-                strict=True,
-            )
-        ]
+        try:
+            return [
+                extract(key, value, context.record_context(ordinal, timestamp, headers))
+                for key, value, ordinal, timestamp, headers in zip(
+                    batch.keys,
+                    batch.values,
+                    batch.ordinals,
+                    batch.timestamps,
+                    batch.headers,
+                    strict=True,
+                )
+            ]
+        except Exception as error:
+            raise self._failed("topic extractor", error) from error
 
     def _write(self, topic: str, batch: Batch) -> None:
         try:
             keys = written(batch.key_column, self._key)
             values = written(batch.value_column, self._value)
-        except Exception as error:
-            raise SerializationError(
-                f"sink {self._node.name} cannot write to {topic} with serdes {self._key.name} for the key and "
-                f"{self._value.name} for the value: {error}; give the sink the right serdes"
-            ) from error
+        except Exception:  # noqa: BLE001  # some row cannot be written; it is found one by one
+            batch, keys, values = self._writable(topic, batch)
         records = SinkBatch(topic, keys, values, batch.timestamps, batch.headers)
         if self._node.partitioner is not None:
             records.partitions = self._partitions(topic, batch)
@@ -114,14 +119,45 @@ class Sink(Operator):
             records.partition_keys = self._inner_keys(batch, keys)
         self._records.append(batch.ordinals, records)
 
+    def _writable(
+        self, topic: str, batch: Batch
+    ) -> tuple[Batch, list[bytes | None], list[bytes | None]]:
+        """Row by row: those that the serdes can write, and their bytes."""
+        halves = (
+            (SerializationOrigin.KEY, self._key, batch.keys),
+            (SerializationOrigin.VALUE, self._value, batch.values),
+        )
+        kept: list[int] = []
+        columns: dict[SerializationOrigin, list[bytes | None]] = {each: [] for each, _, _ in halves}
+        for row in range(len(batch)):
+            for origin, serde, column in halves:
+                try:
+                    data = None if column[row] is None else serde.encode(column[row])
+                except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+                    one = batch.take((row,))
+                    self._failures.unwritable(self._node.name, topic, one, origin, error)
+                    break
+                columns[origin].append(data)
+            else:
+                kept.append(row)
+            del columns[SerializationOrigin.KEY][len(kept) :]
+        keys, values = columns.values()
+        return batch.take(kept), keys, values
+
+    def _failed(self, what: str, error: Exception) -> ProcessingError:
+        return ProcessingError(f"the {what} of sink {self._node.name} failed: {error!r}")
+
     def _partitions(self, topic: str, batch: Batch) -> list[int | None]:
         partitioner, count = self._node.partitioner, self.context.config.partition_count
         assert partitioner is not None, "asked for only where the sink has a partitioner"
         partitions = 1 if count is None else count(topic)
-        return [
-            partitioner(topic, key, value, partitions)
-            for key, value in zip(batch.keys, batch.values, strict=True)
-        ]
+        try:
+            return [
+                partitioner(topic, key, value, partitions)
+                for key, value in zip(batch.keys, batch.values, strict=True)
+            ]
+        except Exception as error:
+            raise self._failed("partitioner", error) from error
 
     def _inner_keys(self, batch: Batch, keys: Data) -> Data:
         """Windowed keys are partitioned by their inner key (S13), which is what their bytes begin with."""

@@ -12,21 +12,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from millstream.streams.config import OnError, StreamsConfig
-from millstream.streams.errors import (
-    InvalidStoreError,
-    ProcessingError,
-    SerializationError,
-    StreamsError,
-)
+from millstream.streams.errors import InvalidStoreError
+from millstream.streams.handlers import OutgoingRecord
 from millstream.streams.kernel.batch import Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.caches import TaskCaches
 from millstream.streams.kernel.compile import make_operator, source_serdes
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.dead_letters import SourceRecord, dead_letter
+from millstream.streams.kernel.failures import Failures
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
 from millstream.streams.kernel.processors import Process
-from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, Run, SourceReader
+from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, SourceReader
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.state import TaskState
 from millstream.streams.kernel.stateless import PassThrough
@@ -91,10 +87,14 @@ class StreamTask:
             sub_topology = topology.sub_topologies[sub_topology]
         self.id = f"{sub_topology.id}_{partition}"
         self.config = config
-        self._context = TaskContext(config, partition, self.id)
+        task_id = (
+            "-1_-1" if sub_topology.is_global else self.id
+        )  # Kafka's, where nobody owns the task
+        self._context = TaskContext(config, partition, task_id, is_global=sub_topology.is_global)
         self._global_stores = global_stores or {}
         self._topology = topology
         self._records = SinkRecords()
+        self._failures = Failures(self._context, self._write_dead_letter)
         self._state = TaskState(
             topology, sub_topology, stores(self.id), self._context, restore_listener
         )
@@ -109,9 +109,8 @@ class StreamTask:
             if isinstance(each.node, SourceNode):
                 self._plans[each.name] = self._make_plan(each)
                 for reader in self._readers(each.node, pattern_topics):
-                    queues[reader.topic] = RecordQueue(reader, self._context)
+                    queues[reader.topic] = RecordQueue(reader, self._context, self._failures)
         self._group = PartitionGroup(queues)
-        self._run: Run | None = None
         self._has_processors = self._start_processors()
 
     # What the runner sees.
@@ -211,12 +210,9 @@ class StreamTask:
         while left:
             batch_max = 1 if self._has_processors else self.config.batch_records_max
             run = self._group.take(batch_max if left < 0 else min(batch_max, left))
-            self._take_dead_letters()
             if run is None:
                 break
-            self._context.topic = run.topic
-            self._context.offsets = run.offsets
-            self._run = run
+            self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values)
             self._context.stream_time = max(self._context.stream_time, run.newest)
             self._plans[run.node].run(run.batch)
             self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
@@ -228,6 +224,14 @@ class StreamTask:
         output = self._take_output()
         output.processed = processed
         return output
+
+    def production_failed(self, record: OutgoingRecord, error: Exception) -> OnError:
+        """What to do with a record of this task that the broker refused: CONTINUE without it, or RETRY.
+
+        Dead letters of the application's handler are part of the next output. Raises StreamsError where the task
+        must stop. `error` has an attribute `retriable`, as `KafkaError` does, or counts as one that will not pass.
+        """
+        return self._failures.unsent(record, error)
 
     def prepare_commit(self) -> PreparedCommit:
         """Everything up to here is one unit: these input offsets, this output, the stores' writes.
@@ -314,7 +318,7 @@ class StreamTask:
 
     def _make_plan(self, source: PlanNode) -> Plan:
         config = self.config
-        single = config.on_processing_error is OnError.CONTINUE or config.batch_records_max == 1
+        single = config.on_processing_error is not OnError.FAIL or config.batch_records_max == 1
         origins_matter = any(
             each.operator.needs_records
             or (isinstance(each.node, SinkNode) and not isinstance(each.node.topic, str))
@@ -330,7 +334,14 @@ class StreamTask:
             return make_operator(node, self._context, self._stores, self._global_stores)
         if isinstance(node, SinkNode):
             serdes = source_serdes(node, self.config)
-            return Sink(self._context, node, serdes, self._records, self._real_topic)
+            return Sink(
+                self._context,
+                node,
+                serdes,
+                self._records,
+                topic_name=self._real_topic,
+                failures=self._failures,
+            )
         return PassThrough(self._context)
 
     def _real_topic(self, topic: str) -> str:
@@ -379,17 +390,14 @@ class StreamTask:
         while time_ms >= 0 and (due := queue.due(time_ms)) is not None:
             operator = self._nodes[due.node].operator
             assert isinstance(operator, Process), "only processors schedule punctuations"
-            self._context.topic, self._context.offsets = None, (-1,)
+            self._context.begin(None, (-1,))
             operator.processor_context.begin(None, time_ms)
             try:
                 due.fire(time_ms)
-            except StreamsError:
-                raise
-            except Exception as error:
-                raise ProcessingError(f"punctuation of {due.node} failed: {error!r}") from error
+            except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
+                self._failures.unpunctuated(due.node, time_ms, error)
 
     def _flush_caches(self) -> None:
-        self._run = None
         self._caches.flush()
         self._records.end_run()
 
@@ -397,41 +405,12 @@ class StreamTask:
         return TaskOutput(self._records.take(), self._state.take_changelogs())
 
     def _failed(self, node: str, rows: Batch, error: Exception) -> None:
-        """Raise with the place, or count the rows as dropped where the application says to go on."""
-        if self.config.on_processing_error is OnError.CONTINUE and not isinstance(
-            error, StreamsError
-        ):
-            self._context.dropped_records += len(rows)
-            self._write_dead_letters(rows, error)
-            return
-        if isinstance(error, ProcessingError | SerializationError):
-            raise error  # it names its place already
-        offsets = self._context.offsets
-        first, last = offsets[rows.ordinals[0]], offsets[rows.ordinals[-1]]
-        place = f"offset {first}" if first == last else f"offsets {first} to {last}"
-        raise ProcessingError(
-            f"node {node} failed on {self._context.topic}-{self._context.partition} {place}: {error!r}"
-        ) from error
+        if isinstance(self._nodes[node].node, SourceNode):
+            self._failures.at_source(node, rows, error)
+        self._failures.unprocessed(node, rows, error)
 
-    def _write_dead_letters(self, rows: Batch, error: Exception) -> None:
-        """The source record of each row that is left out; rows of punctuations have none."""
-        topic, run = self.config.dead_letter_topic, self._run
-        if topic is None or run is None or self._context.topic is None:
-            return
-        for row, ordinal in enumerate(rows.ordinals):
-            source = SourceRecord(
-                run.topic,
-                self._context.partition,
-                run.offsets[ordinal],
-                run.raw_keys[ordinal],
-                run.raw_values[ordinal],
-            )
-            letter = dead_letter(topic, source, rows.timestamps[row], rows.headers[row], error)
+    def _write_dead_letter(self, letter: SinkBatch, ordinal: int | None) -> None:
+        if ordinal is None:
+            self._records.append_ready(letter)
+        else:
             self._records.append([ordinal], letter)
-
-    def _take_dead_letters(self) -> None:
-        """What the queues could not read on the way to this run."""
-        for queue in self._group.queues.values():
-            for letter in queue.dead_letters:
-                self._records.append_ready(letter)
-            queue.dead_letters.clear()
