@@ -15,7 +15,7 @@ from millstream.streams.handlers import (
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 
-__all__ = ["OnError", "StreamsConfig"]
+__all__ = ["OnError", "StreamsConfig", "with_prefix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +65,12 @@ class StreamsConfig:
             "statestore.cache.max.bytes": self.cache_max_bytes,
         }
         return {**named, **self.settings}
+
+
+def with_prefix(settings: Mapping[str, object], prefix: str) -> dict[str, object]:
+    """The settings whose names begin with the prefix, named without it."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in settings.items()
+        if name.startswith(prefix)
+    }

@@ -11,9 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from millstream.streams.options import RecordContext
+from millstream.streams.serdes.serde import Serde
+
+if TYPE_CHECKING:
+    from millstream.streams.metrics import StreamsMetrics
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -56,14 +60,37 @@ class Cancellable(Protocol):
 class ProcessorContext(Protocol):
     """What a processor may use. One per processor and task."""
 
-    application_id: str
-    task_id: str
+    @property
+    def application_id(self) -> str: ...
+
+    @property
+    def task_id(self) -> str:
+        """`<sub-topology>_<partition>`; `-1_-1` for processors of global stores."""
+
+    @property
+    def key_serde(self) -> Serde[Any]:  # Any: default serdes of any type
+        """The application's default serde of keys. Raises ConfigError where it has none."""
+
+    @property
+    def value_serde(self) -> Serde[Any]:  # Any: default serdes of any type
+        """The application's default serde of values. Raises ConfigError where it has none."""
+
+    @property
+    def state_dir(self) -> str:
+        """The directory of the task. Raises StreamsError where the runner keeps everything in memory."""
+
+    @property
+    def metrics(self) -> StreamsMetrics:
+        """Where a processor adds metrics of its own."""
 
     def forward(self, record: Record, child: str | None = None) -> None:
-        """Send a record to all children, or to the one named."""
+        """Send a record to all children, or to the one named; all below have seen it when this returns.
+
+        Raises StreamsError outside `process` and punctuations, and for a child that there is not.
+        """
 
     def store(self, name: str) -> Any:  # Any: stores of every kind
-        """A store the processor is connected with, or a global store."""
+        """A store the processor is connected with, or a global store. Raises InvalidStoreError for any other."""
 
     def schedule(
         self,
@@ -73,25 +100,49 @@ class ProcessorContext(Protocol):
         *,
         start_ms: int | None = None,
     ) -> Cancellable:
-        """Call callback(time in ms) every interval; from `start_ms` on if that is given."""
+        """Call callback(time in ms) every interval; anchored at `start_ms` if that is given.
+
+        Raises ValueError for less than 1 ms, StreamsError for processors of global stores.
+        """
 
     def record_metadata(self) -> RecordContext | None:
-        """Where the record being processed came from; None in a punctuation."""
+        """Where the record being processed came from.
 
-    def current_stream_time_ms(self) -> int: ...
+        In `init`, in punctuations and in what these forward the topic is None, partition and offset are -1.
+        """
 
-    def current_system_time_ms(self) -> int: ...
+    def current_stream_time_ms(self) -> int:
+        """The largest timestamp that the task has processed, -1 at first."""
+
+    def current_system_time_ms(self) -> int:
+        """The wall clock, as the runner tells it."""
 
     def commit(self) -> None:
         """Ask for a commit soon (S41)."""
 
-    def app_configs(self) -> Mapping[str, object]: ...
+    def app_configs(self) -> Mapping[str, object]:
+        """The application's settings by Kafka's names, and its own (`StreamsConfig.settings`)."""
+
+    def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
+        """Those whose names begin so, without the prefix."""
 
 
 class Processor(Protocol):
     """The one method a processor must have."""
 
     def process(self, record: Record) -> None: ...
+
+
+class ContextualProcessor:
+    """A base for processors that want their context: `init` keeps it as `self.context`."""
+
+    context: ProcessorContext
+
+    def init(self, context: ProcessorContext) -> None:
+        self.context = context
+
+    def process(self, record: Record) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must define process(record)")
 
 
 class ValueTransformer(Protocol):

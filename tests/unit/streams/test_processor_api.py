@@ -110,7 +110,8 @@ def processed(act: Any, inputs: str, start: Any = None, **settings: Any) -> str:
 
 def test_a_context_knows_application_task_and_settings() -> None:
     def act(context: ProcessorContext, record: Record) -> None:
-        told = (context.application_id, context.task_id, context.app_configs()["cache_max_bytes"])
+        held = context.app_configs()["statestore.cache.max.bytes"]
+        told = (context.application_id, context.task_id, held)
         context.forward(record.with_value(told))
 
     assert processed(act, "in:x@1", cache_max_bytes=7) == "1:k=('app', '0_0', 7)@1"

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence, Sized
 from typing import TypeVar
 
 from millstream.streams.config import StreamsConfig
-from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.handlers import ErrorContext
 from millstream.streams.kernel.batch import Headers
+from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
+from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
 
@@ -31,6 +32,7 @@ class TaskContext:
         "dropped_records",
         "emit_intervals",
         "is_global",
+        "metrics",
         "node",
         "offsets",
         "partition",
@@ -39,6 +41,7 @@ class TaskContext:
         "raw_values",
         "record_headers",
         "record_timestamp",
+        "state_dir",
         "stream_time",
         "task_id",
         "topic",
@@ -62,6 +65,8 @@ class TaskContext:
         self.is_global = is_global
         self.record_timestamp = 0
         self.record_headers: Headers = ()
+        self.state_dir: Callable[[], str | None] = lambda: None
+        self.metrics = StreamsMetrics(lambda: self.wall_clock_ms, {"task-id": task_id})
         self.commit_requested = False
         self.emit_intervals: dict[str, EmitInterval] = {}
         """Of joins, whose two sides share one, by the name of what they share."""

@@ -71,7 +71,7 @@ class Failures:
             raise error
         context, config = self._context, self._config
         if context.is_global and not config.handle_global_errors:
-            raise self._failed(node, rows, error) from error
+            self._stop(node, rows, error)
         ordinal, timestamp, headers = rows.ordinals[0], rows.timestamps[0], rows.headers[0]
         place = context.error_context(node, ordinal, timestamp, headers)
         record = Record(rows.keys[0], rows.values[0], timestamp, headers)
@@ -79,14 +79,14 @@ class Failures:
         if len(rows) == 1:  # of several, nobody knows which it was; built-in FAIL alone gets here
             self._write_letters(response, ordinal)
         if response.action is not OnError.CONTINUE:
-            raise self._failed(node, rows, error) from error
+            self._stop(node, rows, error)
         context.dropped_records += len(rows)
 
     def at_source(self, node: str, rows: Batch, error: Exception) -> NoReturn:
         """A sink right below a source raised. No processor did, so no handler is asked, as in Kafka Streams."""
         if isinstance(error, StreamsError) and error.is_final:
             raise error
-        raise self._failed(node, rows, error) from error
+        self._stop(node, rows, error)
 
     def unpunctuated(self, node: str, time_ms: int, error: Exception) -> None:
         """A punctuation raised."""
@@ -184,9 +184,9 @@ class Failures:
                 ordinal,
             )
 
-    def _failed(self, node: str, rows: Batch, error: Exception) -> StreamsError:
+    def _stop(self, node: str, rows: Batch, error: Exception) -> NoReturn:
         if isinstance(error, ProcessingError | SerializationError):
-            return _final(error)  # it names its place already
+            raise _final(error)  # it names its place already
         context = self._context
         first, last = context.offsets[rows.ordinals[0]], context.offsets[rows.ordinals[-1]]
         place = f"{context.topic}-{context.partition} offset {first}"
@@ -194,7 +194,7 @@ class Failures:
             place = f"{context.topic}-{context.partition} offsets {first} to {last}"
         if context.topic is None:
             place = "a record of a punctuation"
-        return _final(ProcessingError(f"node {node} failed on {place}: {error!r}"))
+        raise _final(ProcessingError(f"node {node} failed on {place}: {error!r}")) from error
 
 
 def _asked(kind: str, ask: Callable[[], Answer]) -> Response:

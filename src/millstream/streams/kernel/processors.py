@@ -7,17 +7,20 @@ with a processor below it therefore runs record at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+from millstream.errors import ConfigError
+from millstream.streams.config import with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.punctuation import Punctuation
+from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType, Record
+from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import operators as ops
 from millstream.streams.windows import to_ms
 
@@ -35,24 +38,57 @@ class ProcessorContext:
         self._stores = stores
         self._fixed_key = fixed_key
         self._current: Batch | None = None
+        self._is_called = False
         self.emit: Callable[[Batch, str | None], None] | None = None
+
+    @property
+    def key_serde(self) -> Serde[Any]:  # Any: default serdes of any type
+        """The application's default serde of keys. Raises ConfigError where it has none."""
+        return self._default(self._task.config.default_key, "default_key")
+
+    @property
+    def value_serde(self) -> Serde[Any]:  # Any: default serdes of any type
+        """The application's default serde of values. Raises ConfigError where it has none."""
+        return self._default(self._task.config.default_value, "default_value")
+
+    @property
+    def state_dir(self) -> str:
+        """The directory of the task. Raises StreamsError where the runner keeps everything in memory."""
+        directory = self._task.state_dir()
+        if directory is None:
+            raise StreamsError(
+                f"task {self.task_id} has no state directory: its stores are in memory"
+            )
+        return directory
+
+    @property
+    def metrics(self) -> StreamsMetrics:
+        """Where a processor adds metrics of its own."""
+        return self._task.metrics
+
+    def _default(self, serde: Serde[Any] | None, name: str) -> Serde[Any]:  # Any: as above
+        if serde is None:
+            raise ConfigError(f"{self._node} asks for the default serde: set {name} in the config")
+        return serde
 
     def forward(self, record: Record, child: str | None = None) -> None:
         """Send a record to all children, or to the one named."""
-        if self.emit is None:
+        if self.emit is None or not self._is_called:
             raise StreamsError(
                 f"{self._node} can forward only while it processes a record or punctuates"
             )
-        current = self._current
+        current, task = self._current, self._task
         if self._fixed_key and current is not None and record.key != current.keys[0]:
             raise StreamsError(
                 f"{self._node} must keep the key of its records: use process instead"
             )
         ordinal = 0 if current is None else current.ordinals[0]
+        own = task.record_timestamp, task.record_headers
         self.emit(
             Batch([record.key], [record.value], [record.timestamp], [record.headers], [ordinal]),
             child,
         )
+        task.record_timestamp, task.record_headers = own
 
     def store(self, name: str) -> Any:  # Any: stores of every kind
         """A store the processor is connected with, or a global store."""
@@ -71,6 +107,10 @@ class ProcessorContext:
         start_ms: int | None = None,
     ) -> Punctuation:
         """Call callback(time in ms) every interval; the first time as Kafka Streams aligns it."""
+        if self._task.is_global:
+            raise StreamsError(f"{self._node} fills a global store, which has no punctuations")
+        if start_ms is not None and start_ms < 0:
+            raise ValueError(f"{self._node} schedules from {start_ms} ms on: give 0 or more")
         interval_ms = to_ms(interval)
         if interval_ms < 1:
             raise ValueError(f"{self._node} schedules every {interval}: at least 1 ms is needed")
@@ -89,6 +129,9 @@ class ProcessorContext:
         return task.record_context(current.ordinals[0], current.timestamps[0], current.headers[0])
 
     def current_stream_time_ms(self) -> int:
+        """The largest timestamp that the task has processed, -1 at first."""
+        if self._task.is_global:
+            raise StreamsError(f"{self._node} fills a global store, which has no stream time")
         return self._task.stream_time
 
     def current_system_time_ms(self) -> int:
@@ -99,13 +142,23 @@ class ProcessorContext:
         self._task.commit_requested = True
 
     def app_configs(self) -> Mapping[str, object]:
-        return asdict(self._task.config)
+        """The application's settings by Kafka's names, and its own."""
+        return self._task.config.as_settings()
+
+    def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:
+        """Those whose names begin so, without the prefix."""
+        return with_prefix(self.app_configs(), prefix)
 
     def begin(self, rows: Batch | None, timestamp: int) -> None:
         """The record that is processed from now on, or None for a punctuation."""
         self._current = rows
+        self._is_called = True
         self._task.record_timestamp = timestamp
         self._task.record_headers = () if rows is None else rows.headers[0]
+
+    def end(self) -> None:
+        """The call is over: what the processor keeps of its context can no longer forward."""
+        self._is_called = False
 
 
 class Process(Operator):
@@ -139,7 +192,18 @@ class Process(Operator):
         for row in range(len(batch)):
             one = batch if len(batch) == 1 else batch.take((row,))
             self.processor_context.begin(one, one.timestamps[0])
-            self._processor.process(
-                Record(one.keys[0], one.values[0], one.timestamps[0], one.headers[0])
-            )
+            try:
+                self._processor.process(
+                    Record(one.keys[0], one.values[0], one.timestamps[0], one.headers[0])
+                )
+            finally:
+                self.processor_context.end()
         return batch.take(())
+
+    def punctuate(self, due: Punctuation, time_ms: int) -> None:
+        """Fire one of the processor's punctuations."""
+        self.processor_context.begin(None, time_ms)
+        try:
+            due.fire(time_ms)
+        finally:
+            self.processor_context.end()

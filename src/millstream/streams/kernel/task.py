@@ -95,8 +95,10 @@ class StreamTask:
         self._topology = topology
         self._records = SinkRecords()
         self._failures = Failures(self._context, self._write_dead_letter)
+        byte_stores = stores(self.id)
+        self._context.state_dir = byte_stores.directory
         self._state = TaskState(
-            topology, sub_topology, stores(self.id), self._context, restore_listener
+            topology, sub_topology, byte_stores, self._context, restore_listener
         )
         self._stores = self._state.stores
         nodes = self._make_nodes(sub_topology)
@@ -391,9 +393,8 @@ class StreamTask:
             operator = self._nodes[due.node].operator
             assert isinstance(operator, Process), "only processors schedule punctuations"
             self._context.begin(None, (-1,))
-            operator.processor_context.begin(None, time_ms)
             try:
-                due.fire(time_ms)
+                operator.punctuate(due, time_ms)
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
                 self._failures.unpunctuated(due.node, time_ms, error)
 

@@ -19,6 +19,9 @@ class TaskStores(Protocol):
 
     def open(self, spec: StoreSpec) -> ByteStore: ...
 
+    def directory(self) -> str | None:
+        """The task's directory, which is there from now on; None where everything is in memory."""
+
     def together(self) -> AbstractContextManager[None]:
         """What is written to any of the stores inside becomes permanent at the end, all of it or nothing."""
         ...
@@ -35,6 +38,9 @@ class MemoryTaskStores:
 
     def open(self, spec: StoreSpec) -> ByteStore:  # noqa: ARG002 - every kind of store is kept alike
         return MemoryByteStore()
+
+    def directory(self) -> str | None:
+        return None
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -63,6 +69,10 @@ class RocksTaskStores:
             self._directory.mkdir(parents=True, exist_ok=True)
             self._database = RocksDatabase(str(self._directory))
         return RocksByteStore(self._database, spec.name)
+
+    def directory(self) -> str | None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        return str(self._directory)
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext() if self._database is None else self._database.together()

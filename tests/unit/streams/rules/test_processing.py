@@ -10,6 +10,7 @@ from millstream.streams import (
     ProcessorContext,
     PunctuationType,
     Record,
+    RecordContext,
     StreamsBuilder,
     StreamsConfig,
     TopologyBuilder,
@@ -77,7 +78,7 @@ class Emits:
         """Records only move time."""
 
     def emit(self, time: int) -> None:
-        assert self.context.record_metadata() is None
+        assert self.context.record_metadata() == RecordContext(None, -1, -1, time)
         self.context.forward(Record("p", "from a punctuation", time))
 
 

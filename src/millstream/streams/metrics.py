@@ -1,0 +1,174 @@
+"""Metrics: names as Kafka's, sensors that processors add, and what each of them says at a given time.
+
+A sensor counts what it is told; its metrics are computed when somebody asks. Rates, averages and extremes look back
+over two windows of 30 s of the task's wall clock, totals and counts over everything, as in Kafka.
+Owns no clock: it is given one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+_WINDOW_MS = 30_000
+_WINDOWS = 2
+
+
+class MetricName(NamedTuple):
+    """What a metric is called. Tags are pairs, in the order of their names."""
+
+    group: str
+    name: str
+    tags: tuple[tuple[str, str], ...] = ()
+
+
+class RecordingLevel(StrEnum):
+    """How much is counted that costs something for each record (metrics.recording.level)."""
+
+    INFO = "info"
+    DEBUG = "debug"
+
+
+class Statistic(StrEnum):
+    """What a metric says of the values of its sensor."""
+
+    COUNT = "count"
+    TOTAL = "total"
+    RATE = "rate"
+    """Records a second."""
+    AVG = "avg"
+    MAX = "max"
+    MIN = "min"
+    VALUE = "value"
+    """The last one."""
+
+
+def metric_name(group: str, name: str, tags: Mapping[str, str]) -> MetricName:
+    """The name with its tags in order."""
+    return MetricName(group, name, tuple(sorted(tags.items())))
+
+
+@dataclass(slots=True)
+class _Window:
+    start_ms: int
+    last_ms: int
+    count: int = 0
+    total: float = 0.0
+    max: float = -math.inf
+    min: float = math.inf
+
+
+class Sensor:
+    """Takes values; each metric added to it is one statistic of them."""
+
+    def __init__(self, name: str, now_ms: Callable[[], int]) -> None:
+        self.name = name
+        self.metrics: dict[MetricName, Statistic] = {}
+        self._now_ms = now_ms
+        self._windows: list[_Window] = []
+        self._count = 0
+        self._total = 0.0
+        self._last = math.nan
+
+    def add(
+        self, name: str, group: str, statistic: Statistic, tags: Mapping[str, str] | None = None
+    ) -> None:
+        """Add a metric."""
+        self.metrics[metric_name(group, name, tags or {})] = statistic
+
+    def record(self, value: float = 1.0) -> None:
+        """Take one value, now."""
+        now = self._now_ms()
+        if not self._windows or now - self._windows[-1].start_ms >= _WINDOW_MS:
+            self._windows = [*self._windows[-(_WINDOWS - 1) :], _Window(now, now)]
+        window = self._windows[-1]
+        window.last_ms = now
+        window.count += 1
+        window.total += value
+        window.max = max(window.max, value)
+        window.min = min(window.min, value)
+        self._count += 1
+        self._total += value
+        self._last = value
+
+    def measure(self, statistic: Statistic) -> float:
+        """What the values say; NaN where a statistic of none is asked for."""
+        match statistic:
+            case Statistic.COUNT:
+                return float(self._count)
+            case Statistic.TOTAL:
+                return self._total
+            case Statistic.VALUE:
+                return self._last
+        now = self._now_ms()
+        live = [each for each in self._windows if now - each.last_ms < _WINDOWS * _WINDOW_MS]
+        count = sum(each.count for each in live)
+        if statistic is Statistic.RATE:
+            return count / self._elapsed_s(live, now)
+        if not count:
+            return math.nan
+        if statistic is Statistic.AVG:
+            return sum(each.total for each in live) / count
+        if statistic is Statistic.MAX:
+            return max(each.max for each in live)
+        return min(each.min for each in live)
+
+    @staticmethod
+    def _elapsed_s(live: list[_Window], now_ms: int) -> float:
+        """The time the windows cover: at least all full ones, so that the first records make no peak."""
+        elapsed = now_ms - live[0].start_ms if live else 0
+        full = elapsed // _WINDOW_MS
+        return (elapsed + max(0, _WINDOWS - 1 - full) * _WINDOW_MS) / 1000
+
+
+class StreamsMetrics:
+    """The sensors of one task. `tags` are on the metrics of every sensor made by name of its scope."""
+
+    def __init__(self, now_ms: Callable[[], int], tags: Mapping[str, str]) -> None:
+        self._now_ms = now_ms
+        self._tags = dict(tags)
+        self._sensors: dict[str, Sensor] = {}
+
+    def add_sensor(self, name: str) -> Sensor:
+        """A sensor without metrics, or the one that has this name."""
+        return self._sensors.setdefault(name, Sensor(name, self._now_ms))
+
+    def add_rate_total_sensor(
+        self, scope: str, entity: str, operation: str, tags: Mapping[str, str] | None = None
+    ) -> Sensor:
+        """A sensor of group `stream-<scope>-metrics` with `<operation>-rate` and `<operation>-total`: of calls."""
+        sensor = self.add_sensor(f"{scope}.{entity}.{operation}")
+        group, all_tags = self._scoped(scope, entity, tags)
+        sensor.add(f"{operation}-rate", group, Statistic.RATE, all_tags)
+        sensor.add(f"{operation}-total", group, Statistic.COUNT, all_tags)
+        return sensor
+
+    def add_latency_rate_total_sensor(
+        self, scope: str, entity: str, operation: str, tags: Mapping[str, str] | None = None
+    ) -> Sensor:
+        """As add_rate_total_sensor, and `<operation>-latency-avg` and `-max` of the values."""
+        sensor = self.add_rate_total_sensor(scope, entity, operation, tags)
+        group, all_tags = self._scoped(scope, entity, tags)
+        sensor.add(f"{operation}-latency-avg", group, Statistic.AVG, all_tags)
+        sensor.add(f"{operation}-latency-max", group, Statistic.MAX, all_tags)
+        return sensor
+
+    def remove_sensor(self, sensor: Sensor) -> None:
+        """The sensor's metrics are gone; removing it twice does nothing."""
+        self._sensors.pop(sensor.name, None)
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Every metric and what it says now."""
+        return {
+            name: sensor.measure(statistic)
+            for sensor in self._sensors.values()
+            for name, statistic in sensor.metrics.items()
+        }
+
+    def _scoped(
+        self, scope: str, entity: str, tags: Mapping[str, str] | None
+    ) -> tuple[str, dict[str, str]]:
+        return f"stream-{scope}-metrics", {**self._tags, f"{scope}-id": entity, **(tags or {})}
