@@ -105,6 +105,23 @@ def test_no_box_lies_over_another_and_arrows_go_forward(topologies) -> None:
                 assert place.x + place.width <= layout.width + 0.01
 
 
+def test_links_between_groups_leave_from_the_last_column() -> None:
+    """To the right of such a sink there is nothing that its link could cross."""
+    builder = StreamsBuilder()
+    stream = builder.stream("in")
+    stream.repartition(name="early").to("out")
+    for step in range(3):
+        stream = stream.filter(lambda _key, _value: True, name=f"step-{step}")
+    stream.to("late")
+    for topology in (builder.build(), orders()):
+        scene = scene_of(topology)
+        for group in scene.groups:
+            places = lay_out(group).places
+            for sink in {sink for sink, _ in scene.links} & places.keys():
+                beyond = [p for p in places.values() if p.x > places[sink].x + places[sink].width]
+                assert not beyond
+
+
 def test_stores_make_room_below_their_node() -> None:
     (group, *_) = [g for g in scene_of(orders()).groups if any(b.stores for b in g.boxes)]
     box = next(box for box in group.boxes if box.stores)

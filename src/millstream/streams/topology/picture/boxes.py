@@ -53,6 +53,8 @@ class Box:
     title: str
     notes: tuple[str, ...] = ()
     stores: tuple[Store, ...] = ()
+    is_read_again: bool = False
+    """A sink whose topic another group reads: a link leaves it to the right."""
 
     @property
     def width(self) -> float:
@@ -92,18 +94,23 @@ class Scene:
 
 def scene_of(topology: Topology) -> Scene:
     groups = tuple(_group(topology, group) for group in topology.sub_topologies)
-    sources = {
-        topic: name
-        for name, node in topology.nodes.items()
-        if isinstance(node, SourceNode)
-        for topic in node.topics
-    }
+    sources = _read_topics(topology)
     links = tuple(
         (name, sources[node.topic])
         for name, node in topology.nodes.items()
         if isinstance(node, SinkNode) and isinstance(node.topic, str) and node.topic in sources
     )
     return Scene(groups, links)
+
+
+def _read_topics(topology: Topology) -> dict[str, str]:
+    """The source that reads each topic."""
+    return {
+        topic: name
+        for name, node in topology.nodes.items()
+        if isinstance(node, SourceNode)
+        for topic in node.topics
+    }
 
 
 def shortened(text: str) -> str:
@@ -144,7 +151,7 @@ def _box(topology: Topology, group: SubTopology, name: str, owners: dict[str, st
         return Box(name, BoxKind.SOURCE, node.pattern or ", ".join(node.topics))
     if isinstance(node, SinkNode):
         topic = node.topic if isinstance(node.topic, str) else "topic chosen by record"
-        return Box(name, BoxKind.SINK, topic)
+        return Box(name, BoxKind.SINK, topic, is_read_again=topic in _read_topics(topology))
     remote = [
         store for store in node.stores if store in topology.global_stores and not group.is_global
     ]

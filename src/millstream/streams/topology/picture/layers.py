@@ -52,7 +52,10 @@ def lay_out(group: Group) -> Layout:
 
 
 def _columns(group: Group) -> dict[str, int]:
-    """The longest way from a source; sources stand right before the first of their children."""
+    """The longest way from a source; sources stand right before the first of their children.
+
+    Sinks whose topics are read again stand in the last column, so that the links from them cross no box.
+    """
     children: dict[str, list[str]] = {box.name: [] for box in group.boxes}
     parents: dict[str, int] = dict.fromkeys(children, 0)
     for parent, child in group.arrows:
@@ -71,6 +74,8 @@ def _columns(group: Group) -> dict[str, int]:
     for root in roots:
         if children[root]:
             column[root] = min(column[child] for child in children[root]) - 1
+    last = max(column.values(), default=0)
+    column.update({box.name: last for box in group.boxes if box.is_read_again})
     first = min(column.values(), default=0)
     return {name: at - first for name, at in column.items()}
 
