@@ -23,7 +23,7 @@ def streams() -> None:
 def describe(target: str, picture: str | None) -> None:
     """Print a topology as Kafka Streams does, or draw it.
 
-    TOPOLOGY is a Topology or a StreamsBuilder in MODULE, or a function without arguments that makes one. MODULE is
+    TOPOLOGY is a Topology, a StreamsBuilder or a TopologyBuilder in MODULE, or a function without arguments that makes one. MODULE is
     imported as Python would from the current directory.
     """
     topology = _topology(target)
@@ -39,22 +39,22 @@ def describe(target: str, picture: str | None) -> None:
 
 
 def _topology(target: str) -> Topology:
-    from millstream.streams import StreamsBuilder, Topology
+    from millstream.streams import StreamsBuilder, Topology, TopologyBuilder
 
     found = _named(target)
-    if callable(found) and not isinstance(found, StreamsBuilder | Topology):
+    if callable(found) and not isinstance(found, StreamsBuilder | TopologyBuilder | Topology):
         try:
             found = found()
         except Exception as error:
-            raise click.ClickException(f"{target} failed: {error!r}") from error
-    if isinstance(found, StreamsBuilder):
+            raise click.ClickException(f"{target} failed: {_shown(error)}") from error
+    if isinstance(found, StreamsBuilder | TopologyBuilder):
         try:
             found = found.build()
         except Exception as error:
             raise click.ClickException(f"{target} cannot be built: {error}") from error
     if not isinstance(found, Topology):
         raise click.ClickException(
-            f"{target} is {type(found).__name__}; name a Topology, a StreamsBuilder, or a function that makes one"
+            f"{target} is {type(found).__name__}; name a Topology, a builder of one, or a function that makes one"
         )
     return found
 
@@ -73,10 +73,16 @@ def _named(target: str) -> object:
     except ModuleNotFoundError as error:
         raise click.ClickException(
             f"no module {error.name}; run from the directory it is in"
+            if error.name is not None and f"{module_name}.".startswith(f"{error.name}.")
+            else f"{module_name} cannot be imported: it imports {error.name}, which is not installed"
         ) from error
     except Exception as error:
-        raise click.ClickException(f"{module_name} cannot be imported: {error!r}") from error
+        raise click.ClickException(f"{module_name} cannot be imported: {_shown(error)}") from error
     if not hasattr(module, name):
         raise click.ClickException(f"module {module_name} has no {name}")
     found: object = getattr(module, name)
     return found
+
+
+def _shown(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
