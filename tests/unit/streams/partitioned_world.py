@@ -1,8 +1,6 @@
 """A runner of tests: topics with several partitions and a task for each, in memory, without threads or time.
 
-Records go where murmur2 of their partition key says, unless the topology's own partitioner decided. Internal topics
-get their numbers of partitions as in Kafka Streams (S10, S11): what is copartitioned with a topic that exists has as many,
-other repartition topics as many as the largest topic they come from.
+Records go where murmur2 of their partition key says, unless the topology's own partitioner decided.
 """
 
 from __future__ import annotations
@@ -15,13 +13,14 @@ from millstream.streams.kernel import RawBatch, SinkBatch, StreamTask
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
 from millstream.streams.topology import SubTopology
+from millstream.streams.topology.partition_counts import partition_counts
 
 Row = tuple[bytes | None, bytes | None, int]
 
 
 class PartitionedRun:
     def __init__(self, topology: Topology, partitions: dict[str, int]) -> None:
-        self.counts = _partition_counts(topology, partitions)
+        self.counts = partitions | partition_counts(topology, "app", partitions)
         self.logs: dict[str, list[list[Row]]] = {
             topic: [[] for _ in range(count)] for topic, count in self.counts.items()
         }
@@ -112,25 +111,3 @@ class PartitionedRun:
             hashed = 0 if partition_key is None else murmur2(partition_key) & 0x7FFFFFFF
             partition = hashed % self.counts[topic]
         self.logs[topic][partition].append(row)
-
-
-def _partition_counts(topology: Topology, given: dict[str, int]) -> dict[str, int]:
-    topics = [topology.topics_of(group, "app") for group in topology.sub_topologies]
-    fixed = dict(given)
-    for each in topics:
-        fixed.update(each.partitions)
-    for copartitioned in topology.copartition_groups("app"):
-        known = {fixed[topic] for topic in copartitioned if topic in fixed}
-        if known:
-            fixed.update(dict.fromkeys(copartitioned, max(known)))
-    counts: dict[str, int] = {}
-    while True:
-        derived = dict(fixed)
-        for each in topics:
-            sources = [counts.get(topic, fixed.get(topic, 0)) for topic in each.sources]
-            for topic in each.sinks:
-                if topic not in fixed:
-                    derived[topic] = max(*sources, derived.get(topic, 0))
-        if derived == counts:
-            return counts
-        counts = derived

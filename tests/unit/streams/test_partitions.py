@@ -100,17 +100,6 @@ def test_the_tables_are_those_of_one_partition(make: Make, partitions: dict[str,
     assert all(len(places) == 1 for places in run.partitions_of("out").values())
 
 
-def test_a_repartition_topic_has_as_many_partitions_as_the_largest_topic_it_comes_from() -> None:
-    _, run = table_of(counted, {"L": 3})
-    [topic] = [topic for topic in run.counts if topic.endswith("-repartition")]
-    assert run.counts[topic] == 3
-
-
-def test_a_repartition_topic_has_as_many_partitions_as_the_table_it_is_joined_with() -> None:
-    _, run = table_of(looked_up, {"L": 2, "R": 3})
-    assert run.counts["app-t-repartition"] == 3
-
-
 def test_all_windows_of_a_key_go_to_one_partition() -> None:
     _, run = table_of(windows, {"L": 3, "out": 4})
     by_key: dict[bytes, set[int]] = {}
