@@ -134,6 +134,9 @@ def cause_name(error: BaseException) -> str | None:
 class CaseRunner:
     """One case: what Kafka Streams did is `case["expect"]`, what we do is gathered in `actual`."""
 
+    driver = TopologyTestDriver
+    """What runs the topology."""
+
     def __init__(self, case: dict, spec: dict) -> None:
         self._case = case
         self._spec = spec
@@ -184,7 +187,7 @@ class CaseRunner:
             self._failed("build", error)
             return
         try:
-            driver = TopologyTestDriver(topology, config, pattern_topics=spec["topics"])
+            driver = self.driver(topology, config, pattern_topics=spec["topics"])
         except Exception as error:  # noqa: BLE001  # its name is compared
             self._failed("start", error)
             return
