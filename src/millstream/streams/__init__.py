@@ -35,7 +35,13 @@ from millstream.streams.options import (
     StoreSupplier,
     StoreType,
 )
-from millstream.streams.processor import Processor, ProcessorContext, PunctuationType, Record
+from millstream.streams.processor import (
+    ContextualProcessor,
+    Processor,
+    ProcessorContext,
+    PunctuationType,
+    Record,
+)
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.serdes import Serde, Windowed
 from millstream.streams.state.custom import CustomStateStore, StateStoreContext
@@ -53,6 +59,7 @@ from millstream.streams.windows import (
 __all__ = [
     "ChangelogRecord",
     "CogroupedKStream",
+    "ContextualProcessor",
     "CustomStateStore",
     "EmitStrategy",
     "ErrorContext",
