@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from operator import add, sub
 from struct import Struct
 from typing import Any, Final, Generic, NamedTuple, TypeVar, overload
@@ -149,8 +150,12 @@ def _no_mean() -> Mean:
     return Mean(0.0, 0)
 
 
+_made_mean: Callable[[tuple[float, int]], Mean] = partial(tuple.__new__, Mean)
+"""Half the time of Mean(...), which is called for every record."""
+
+
 def _add_to_mean(aggregate: Mean, value: float) -> Mean:
-    return Mean(aggregate[0] + value, aggregate[1] + 1)
+    return _made_mean((aggregate[0] + value, aggregate[1] + 1))
 
 
 def _take_off_mean(aggregate: Mean, value: float) -> Mean:

@@ -19,6 +19,7 @@ from millstream.streams.kernel.tables import RowStore, as_versions
 from millstream.streams.state.running_rows import (
     AnyRows,
     RowKeys,
+    RunningRows,
     VersionedRows,
     WriteThroughRows,
     Written,
@@ -78,6 +79,8 @@ def written_steps(
     store: StateStore,
 ) -> Written:
     """What each row of the result is in the changelog; a tombstone has the timestamp of its own record (S20), `given`."""
+    if store.cache is not None:
+        return Written(keys, (), ())  # the cache logs what leaves it, and asks for the order alone
     try:
         values = written(result.value_column, store.value_serde)
     except Exception as error:
@@ -131,6 +134,10 @@ class StreamCount(KeyFold):
         super().__init__(context, store, send_old=spec.send_old_values)
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
+        if isinstance(rows, RunningRows):
+            counted = _counted_in_order(keys, batch.timestamps, rows)
+            if counted is not None:
+                return counted, batch.timestamps, self._old(counted)
         counts: list[object] = []
         timestamps: list[int] = []
         for by, at in zip(keys, batch.timestamps, strict=True):
@@ -141,7 +148,48 @@ class StreamCount(KeyFold):
             rows[by] = (count, newest)
             counts.append(count)
             timestamps.append(newest)
-        return counts, timestamps, [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
+        return counts, timestamps, self._old(counts)
+
+    def _old(self, counts: list[object]) -> list[object]:
+        return [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
+
+
+class _Counts(dict[bytes, int]):
+    """What rows have counted, read when first asked for, and the newest timestamp among them."""
+
+    __slots__ = ("_rows", "newest")
+
+    def __init__(self, rows: RunningRows) -> None:
+        super().__init__()
+        self._rows = rows
+        self.newest = -1
+
+    def __missing__(self, key: bytes) -> int:
+        count, timestamp = self._rows[key]
+        if count is None:
+            return 0
+        self.newest = max(self.newest, timestamp)
+        known: int = count
+        return known
+
+
+def _counted_in_order(
+    keys: RowKeys, timestamps: list[int], rows: RunningRows
+) -> list[object] | None:
+    """Counts where every record is as new as all before it, as most are: no timestamp needs a look. Otherwise None."""
+    if timestamps != sorted(timestamps):
+        return None
+    running = _Counts(rows)
+    counts: list[object] = []
+    for by in keys:
+        count = running[by] = running[by] + 1
+        counts.append(count)
+    if timestamps and running.newest > timestamps[0]:
+        return None
+    newest = dict(zip(keys, timestamps, strict=True))
+    for by, count in running.items():
+        rows[by] = (count, newest[by])
+    return counts
 
 
 class StreamReduce(KeyFold):

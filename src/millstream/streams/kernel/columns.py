@@ -98,6 +98,8 @@ class Column:
 
     def part(self, first: int, end: int) -> Column:
         """Rows first to end."""
+        if end - first == len(self):
+            return self
         if end - first < _ARROW_ROWS_MIN:  # reading all rows once is cheaper than a few at a time
             return Column(self.serde, values=self.values[first:end])
         data, values = self._data, self._values
@@ -214,8 +216,9 @@ def _text(data: Data) -> Any:  # Any: pyarrow has no types
 
 def _is_text(data: Sequence[bytes | None]) -> bool:
     """Whether every row is valid UTF-8. Zero bytes between rows keep broken ends from being completed."""
+    rows = data if None not in data else [row for row in data if row is not None]
     try:
-        b"\x00".join(row for row in data if row is not None).decode("utf-8")
+        b"\x00".join(rows).decode("utf-8")  # type: ignore[arg-type]  # no row is null
     except UnicodeDecodeError:
         return False
     return True

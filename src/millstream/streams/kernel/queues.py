@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch
@@ -19,6 +19,8 @@ from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +102,12 @@ class RecordQueue:
         batch = Batch(
             _part(rows.key_column, first, end),
             _part(rows.value_column, first, end),
-            timestamps[first:end],
-            rows.headers[first:end],
+            _rows(timestamps, first, end),
+            _rows(rows.headers, first, end),
             list(range(end - first)),
         )
-        raw_keys, raw_values = self._raw_keys[first:end], self._raw_values[first:end]
+        raw_keys = _rows(self._raw_keys, first, end)
+        raw_values = _rows(self._raw_values, first, end)
         newest = max(batch.timestamps)
         self.taken_time = max(self.taken_time, newest)
         return Run(
@@ -280,7 +283,12 @@ class PartitionGroup:
 
 
 def _part(column: AnyColumn, first: int, end: int) -> AnyColumn:
-    return column[first:end] if isinstance(column, list) else column.part(first, end)
+    return _rows(column, first, end) if isinstance(column, list) else column.part(first, end)
+
+
+def _rows(column: list[T], first: int, end: int) -> list[T]:
+    """Rows first to end; the column itself where these are all."""
+    return column if end - first == len(column) else column[first:end]
 
 
 def _headers_of(raw: RawBatch) -> list[Headers]:

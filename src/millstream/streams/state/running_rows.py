@@ -86,7 +86,10 @@ class VersionedRows:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a fold has written, record by record: columns of equal length, as the changelog has them."""
+    """What a fold has written, record by record: columns of equal length, as the changelog has them.
+
+    Of a store with a cache the keys alone.
+    """
 
     keys: Sequence[bytes]
     values: Sequence[bytes | None]
