@@ -12,6 +12,7 @@ from millstream.streams.handlers import (
     ProcessingHandler,
     ProductionHandler,
 )
+from millstream.streams.metrics import RecordingLevel
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 
@@ -28,7 +29,7 @@ class StreamsConfig:
     default here, sends every update on. `dead_letter_topic` (errors.dead.letter.queue.topic.name) is where the
     built-in handlers write what cannot be read, processed or written; handlers of one's own name topics themselves.
     `handle_global_errors` (processing.exception.handler.global.enabled) asks `on_processing_error` for processors of
-    global stores, too. `settings` are the application's own, for its processors.
+    global stores, too. `metrics_recording_level` DEBUG adds the lateness of records. `settings` are the application's own, for its processors.
     `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
     unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
     time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
@@ -48,6 +49,7 @@ class StreamsConfig:
     join_emit_interval_ms: int = 0
     on_production_error: OnError | ProductionHandler = OnError.FAIL
     handle_global_errors: bool = False
+    metrics_recording_level: RecordingLevel = RecordingLevel.INFO
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def as_settings(self) -> dict[str, object]:
@@ -58,6 +60,7 @@ class StreamsConfig:
             "default.value.serde": self.default_value,
             "default.timestamp.extractor": self.default_timestamps,
             "deserialization.exception.handler": self.on_deserialization_error,
+            "metrics.recording.level": self.metrics_recording_level,
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
             "processing.exception.handler": self.on_processing_error,
             "processing.exception.handler.global.enabled": self.handle_global_errors,

@@ -13,8 +13,18 @@ if TYPE_CHECKING:
     from millstream.testing.fault_plan import Rule
     from millstream.testing.fault_proxy import FaultProxy
     from millstream.testing.history import History
+    from millstream.testing.mock_processor_context import (
+        CapturedForward,
+        CapturedPunctuator,
+        MockProcessorContext,
+    )
     from millstream.testing.timeline_run import timeline
     from millstream.testing.topology_test_driver import TopologyTestDriver
+    from millstream.testing.topology_test_topics import (
+        TestInputTopic,
+        TestOutputTopic,
+        TestRecord,
+    )
 else:
     __getattr__ = names_of(
         __name__,
@@ -23,9 +33,24 @@ else:
             "millstream.testing.fault_plan": "Rule",
             "millstream.testing.fault_proxy": "FaultProxy",
             "millstream.testing.history": "History",
+            "millstream.testing.mock_processor_context": "CapturedForward CapturedPunctuator MockProcessorContext",
             "millstream.testing.timeline_run": "timeline",
             "millstream.testing.topology_test_driver": "TopologyTestDriver",
+            "millstream.testing.topology_test_topics": "TestInputTopic TestOutputTopic TestRecord",
         },
     )
 
-__all__ = ["Broker", "FaultProxy", "History", "Rule", "TopologyTestDriver", "timeline"]
+__all__ = [
+    "Broker",
+    "CapturedForward",
+    "CapturedPunctuator",
+    "FaultProxy",
+    "History",
+    "MockProcessorContext",
+    "Rule",
+    "TestInputTopic",
+    "TestOutputTopic",
+    "TestRecord",
+    "TopologyTestDriver",
+    "timeline",
+]

@@ -8,14 +8,15 @@ reads goes back in, and every record is committed on its own. Time stands still 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from millstream.streams import queries
 from millstream.streams.config import OnError, StreamsConfig
-from millstream.streams.errors import InvalidStoreError
+from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
+from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (
     FailureReason,
     KeyValueView,
@@ -38,74 +39,20 @@ from millstream.streams.state import (
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
 from millstream.streams.windows import to_ms
+from millstream.testing.topology_test_topics import TestInputTopic, TestOutputTopic, TestRecord
+
+__all__ = ["TestInputTopic", "TestOutputTopic", "TestRecord", "TopologyTestDriver"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 View = TypeVar("View")
 
 
-@dataclass(frozen=True, slots=True)
-class TestRecord(Generic[K, V]):
-    """A record read from an output topic. Compares with a tuple of the same fields."""
-
-    __test__ = False
-
-    key: K | None
-    value: V | None
-    timestamp: int
-    headers: Headers = ()
-
-
-class TestInputTopic(Generic[K, V]):
-    """Pipes records into one topic."""
-
-    __test__ = False
-
-    def __init__(
-        self, driver: TopologyTestDriver, topic: str, serdes: tuple[Serde[K], Serde[V]]
-    ) -> None:
-        self._driver = driver
-        self._topic = topic
-        self._key, self._value = serdes
-
-    def pipe(self, key: K | None, value: V | None, *, at: int = 0, headers: Headers = ()) -> None:
-        """Pipe one record with timestamp `at` (ms) and process everything that follows from it."""
-        written_key = None if key is None else self._key.encode(key)
-        written_value = None if value is None else self._value.encode(value)
-        self._driver.pipe_bytes(
-            self._topic, written_key, written_value, timestamp=at, headers=headers
-        )
-
-
-class TestOutputTopic(Generic[K, V]):
-    """Reads what was written to one topic."""
-
-    __test__ = False
-
-    def __init__(
-        self, driver: TopologyTestDriver, topic: str, serdes: tuple[Serde[K], Serde[V]]
-    ) -> None:
-        self._driver = driver
-        self._topic = topic
-        self._key, self._value = serdes
-
-    def read(self) -> list[TestRecord[K, V]]:
-        """Every record written since the last read."""
-        return [
-            TestRecord(
-                None if each.key is None else self._key.decode(each.key),
-                None if each.value is None else self._value.decode(each.value),
-                each.timestamp,
-                each.headers,
-            )
-            for each in self._driver.read_bytes(self._topic)
-        ]
-
-
 class TopologyTestDriver:
     """See the module. Use it as a context manager, or call `close`.
 
     `pattern_topics`: topics that exist for sources with a pattern; a topic that is piped into needs no mention.
+    `wall_clock_ms`: the wall clock at the beginning.
     """
 
     __test__ = False
@@ -117,6 +64,7 @@ class TopologyTestDriver:
         *,
         stores: StoreFactory | None = None,
         pattern_topics: Iterable[str] = (),
+        wall_clock_ms: int = 0,
     ) -> None:
         config = replace(config or StreamsConfig("test"), batch_records_max=1)
         self._config = config
@@ -149,7 +97,8 @@ class TopologyTestDriver:
         self._next_offsets: dict[str, int] = {}
         self._patterns = self._task.pattern_of_topic
         self._written: dict[str, list[TestRecord[bytes, bytes]]] = {}
-        self._wall_clock_ms = 0
+        self._wall_clock_ms = wall_clock_ms
+        self._is_closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -158,10 +107,21 @@ class TopologyTestDriver:
         self.close()
 
     def input_topic(
-        self, topic: str, *, key: Serde[K] | None = None, value: Serde[V] | None = None
+        self,
+        topic: str,
+        *,
+        key: Serde[K] | None = None,
+        value: Serde[V] | None = None,
+        start_ms: int | None = None,
+        advance: timedelta = timedelta(0),
     ) -> TestInputTopic[K, V]:
-        """A topic to pipe into; serdes default to those of the application."""
-        return TestInputTopic(self, topic, self._serdes(key, value))
+        """A topic to pipe into; serdes default to those of the application.
+
+        Records that are piped without a time of their own get that of the topic: `start_ms`, or the driver's wall
+        clock now, and `advance` more after each of them.
+        """
+        start_ms = self._wall_clock_ms if start_ms is None else start_ms
+        return TestInputTopic(self, topic, self._serdes(key, value), start_ms, advance)
 
     def output_topic(
         self, topic: str, *, key: Serde[K] | None = None, value: Serde[V] | None = None
@@ -179,6 +139,8 @@ class TopologyTestDriver:
         headers: Headers = (),
     ) -> None:
         """Pipe one record as bytes and process everything that follows from it."""
+        if self._is_closed:
+            raise StreamsError(f"the driver is closed: nothing can be piped into {topic}")
         if topic not in self._sources:
             raise ValueError(
                 f"the topology does not read topic {topic}; it reads {sorted(self._sources)}"
@@ -188,10 +150,24 @@ class TopologyTestDriver:
 
     def read_bytes(self, topic: str) -> list[TestRecord[bytes, bytes]]:
         """Every record written to a topic, internal ones included, since the last read."""
-        return self._written.pop(topic, [])
+        written = self._written.get(topic, [])
+        if written:
+            self._written[topic] = []
+        return written
+
+    def read_bytes_once(self, topic: str) -> TestRecord[bytes, bytes]:
+        """The first record of a topic that was not read. Raises LookupError where there is none."""
+        written = self._written.get(topic)
+        if not written:
+            raise LookupError(f"topic {topic} has no record that was not read")
+        return written.pop(0)
+
+    def unread(self, topic: str) -> int:
+        """How many records were written to a topic since the last read."""
+        return len(self._written.get(topic, ()))
 
     def produced_topics(self) -> list[str]:
-        """Topics with records that were not read yet, in the order of their names."""
+        """Every topic that was ever written to, internal ones included, in the order of their names."""
         return sorted(self._written)
 
     def advance_wall_clock(self, by: timedelta) -> None:
@@ -285,8 +261,16 @@ class TopologyTestDriver:
         """Records left out so far: null keys, late, unreadable, failed."""
         return sum(task.dropped_records for task in (self._task, *self._global_tasks))
 
+    def metrics(self) -> dict[MetricName, float]:
+        """Every metric of tasks and nodes, and those that processors have added."""
+        tasks = (self._task, *self._global_tasks)
+        return {name: value for task in tasks for name, value in task.metrics().items()}
+
     def close(self) -> None:
-        """Close processors and stores."""
+        """Close processors and stores; closing again does nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         for task in (self._task, *self._global_tasks):
             task.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence, Sized
 from typing import TypeVar
 
@@ -19,7 +20,10 @@ NO_RAW: Sequence[bytes | None] = ()
 
 
 class TaskContext:
-    """One per task. `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
+    """One per task. `counts`: by node and Kafka's name of the metric, without `-total`, what nodes have counted; `""` is
+    the task. `produced`: records by sink and topic.
+
+    `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
     finds its own. In a punctuation there is no topic, and nothing has an offset.
 
     `node` is the node whose operator is being made. `closers` are called when the task is closed.
@@ -29,6 +33,7 @@ class TaskContext:
         "closers",
         "commit_requested",
         "config",
+        "counts",
         "dropped_records",
         "emit_intervals",
         "is_global",
@@ -36,6 +41,7 @@ class TaskContext:
         "node",
         "offsets",
         "partition",
+        "produced",
         "punctuations",
         "raw_keys",
         "raw_values",
@@ -60,6 +66,8 @@ class TaskContext:
         self.stream_time = -1
         self.wall_clock_ms = 0
         self.dropped_records = 0
+        self.counts = Counter[tuple[str, str]]()
+        self.produced = Counter[tuple[str, str]]()
         self.node = ""
         self.task_id = task_id
         self.is_global = is_global

@@ -5,6 +5,11 @@ Looking for closed windows costs a scan of a store; Kafka Streams' threads look 
 
 from __future__ import annotations
 
+from typing import Final
+
+FINAL_EMIT: Final = "window-aggregate-final-emit"
+"""What the metric of rows given out on window close is called."""
+
 
 class EmitInterval:
     """Of one operator, or of the two sides of a join. An interval of 0 is always over."""

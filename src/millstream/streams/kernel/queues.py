@@ -57,6 +57,7 @@ class RecordQueue:
         self.next_offset: int | None = None
         """The offset after everything that has been taken or skipped."""
         self.partition_time = -1
+        self.taken = 0
         """The largest timestamp that was read; rows are read before they are taken."""
         self.taken_time = -1
         """The largest timestamp that was taken."""
@@ -94,6 +95,7 @@ class RecordQueue:
         if before is not None:
             end = next((i for i in range(first + 1, end) if timestamps[i] >= before), end)
         self._at = end
+        self.taken += end - first
         rows, offsets = self._rows, self._offsets[first:end]
         if end == len(timestamps) and self._error is None:
             self.next_offset = self._end_offset
@@ -121,6 +123,10 @@ class RecordQueue:
     def resume(self, partition_time: int) -> None:
         """Go on behind records of which this was the largest timestamp."""
         self.partition_time = self.taken_time = self._committed_time = partition_time
+
+    def __len__(self) -> int:
+        """Records that wait."""
+        return len(self._rows) - self._at + sum(map(len, self._raw))
 
     def clear(self) -> None:
         """Forget everything that was added, and how far it was taken since the last commit."""

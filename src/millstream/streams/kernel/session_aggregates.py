@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.emit_interval import EmitInterval
+from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.session import SessionStore
@@ -36,6 +36,8 @@ class SessionAggregate(Operator):
                 self.context.dropped_records += 1
             else:
                 self._aggregate(batch, row, out)
+        if self._spec.emit_final:
+            self.context.counts[self._time, FINAL_EMIT] += len(out)
         return out
 
     def _aggregate(self, batch: Batch, row: int, out: Batch) -> None:

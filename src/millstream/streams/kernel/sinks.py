@@ -117,6 +117,7 @@ class Sink(Operator):
             records.partitions = self._partitions(topic, batch)
         elif self._key.inner is not None:
             records.partition_keys = self._inner_keys(batch, keys)
+        self.context.produced[self._node.name, topic] += len(records)
         self._records.append(batch.ordinals, records)
 
     def _writable(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.emit_interval import EmitInterval
+from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.timestamped_window import Row, TimestampedWindowStore
@@ -69,6 +69,8 @@ class SlidingAggregate(Operator):
             self._process(at)
             if self._spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
                 self._close_windows()
+        if self._spec.emit_final:
+            self.context.counts[self._time, FINAL_EMIT] += len(self._out)
         return self._out
 
     def _process(self, at: int) -> None:

@@ -41,6 +41,7 @@ class Suppress(Operator):
                 time = key.end_ms
             store.put(time, key, (batch.values[row], old_values[row]), context)
             self._give_out(stream_time, batch.ordinals[row], out)
+        self.context.counts[self._time, "suppression-emit"] += len(out)
         return out
 
     def _give_out(self, stream_time: int, ordinal: int, out: Batch) -> None:

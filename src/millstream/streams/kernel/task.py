@@ -26,6 +26,8 @@ from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, Source
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.state import TaskState
 from millstream.streams.kernel.stateless import PassThrough
+from millstream.streams.kernel.task_metrics import PROCESS, PUNCTUATE, task_metrics
+from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic
 from millstream.streams.processor import PunctuationType
 from millstream.streams.queries.answers import answer
 from millstream.streams.queries.result import (
@@ -95,6 +97,7 @@ class StreamTask:
         self._topology = topology
         self._records = SinkRecords()
         self._failures = Failures(self._context, self._write_dead_letter)
+        self._lateness = self._lateness_sensor()
         byte_stores = stores(self.id)
         self._context.state_dir = byte_stores.directory
         self._state = TaskState(
@@ -151,6 +154,16 @@ class StreamTask:
         """Records left out so far: null keys, late, unreadable, failed."""
         expired = sum(store.expired_puts for store in self._stores.values())
         return self._context.dropped_records + expired
+
+    @property
+    def commit_requested(self) -> bool:
+        """A processor has asked for a commit since the last one (S41)."""
+        return self._context.commit_requested
+
+    def metrics(self) -> dict[MetricName, float]:
+        """Totals by Kafka Streams' names, and the metrics that processors have added."""
+        queues = tuple(self._group.queues.values())
+        return task_metrics(self._context, self.dropped_records, queues)
 
     @property
     def position(self) -> Position:
@@ -215,6 +228,8 @@ class StreamTask:
             if run is None:
                 break
             self._context.begin(run.topic, run.offsets, run.raw_keys, run.raw_values)
+            if self._lateness is not None:
+                self._note_lateness(self._lateness, run.batch.timestamps)
             self._context.stream_time = max(self._context.stream_time, run.newest)
             self._plans[run.node].run(run.batch)
             self._punctuate(PunctuationType.STREAM_TIME, self._context.stream_time)
@@ -223,6 +238,7 @@ class StreamTask:
             left -= len(run.batch)
             if self._caches.is_full:
                 self._flush_caches()
+        self._context.counts["", PROCESS] += processed
         output = self._take_output()
         output.processed = processed
         return output
@@ -258,6 +274,7 @@ class StreamTask:
         """
         self._state.commit(marker, changelog_offsets or {}, self._input_offsets())
         self._group.commit()
+        self._context.commit_requested = False
 
     def rollback(self) -> None:
         """Forget everything since the last commit: queued records, outputs, the stores' writes.
@@ -303,6 +320,16 @@ class StreamTask:
                 close()
 
     # Construction.
+
+    def _lateness_sensor(self) -> Sensor | None:
+        """Costs a call for each record, so it is there only on request."""
+        if self.config.metrics_recording_level is not RecordingLevel.DEBUG:
+            return None
+        sensor = self._context.metrics.add_sensor("record-lateness")
+        for name, statistic in (("avg", Statistic.AVG), ("max", Statistic.MAX)):
+            tags = {"task-id": self._context.task_id}
+            sensor.add(f"record-lateness-{name}", "stream-task-metrics", statistic, tags)
+        return sensor
 
     def _make_nodes(self, group: SubTopology) -> dict[str, PlanNode]:
         topology = self._topology
@@ -393,6 +420,7 @@ class StreamTask:
             operator = self._nodes[due.node].operator
             assert isinstance(operator, Process), "only processors schedule punctuations"
             self._context.begin(None, (-1,))
+            self._context.counts["", PUNCTUATE] += 1
             try:
                 operator.punctuate(due, time_ms)
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
@@ -404,6 +432,12 @@ class StreamTask:
 
     def _take_output(self) -> TaskOutput:
         return TaskOutput(self._records.take(), self._state.take_changelogs())
+
+    def _note_lateness(self, sensor: Sensor, timestamps: Iterable[int]) -> None:
+        newest = self._context.stream_time
+        for timestamp in timestamps:
+            newest = max(newest, timestamp)
+            sensor.record(newest - timestamp)
 
     def _failed(self, node: str, rows: Batch, error: Exception) -> None:
         if isinstance(self._nodes[node].node, SourceNode):

@@ -15,7 +15,7 @@ from millstream.streams.kernel.aggregates import written_steps
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.columns import Column, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.emit_interval import EmitInterval
+from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, time_windowed
 from millstream.streams.state.running_rows import AnyRows, RowKeys, RunningRows, WriteThroughRows
@@ -202,6 +202,7 @@ class WindowAggregate(Operator):
             self._process_updates(one)
             if self._interval.is_over(self.context.wall_clock_ms):
                 self._close_windows(one, closed)
+        self.context.counts[self._time, FINAL_EMIT] += len(closed)
         return closed
 
     def _close_windows(self, one: Batch, closed: Batch) -> None:

@@ -1,0 +1,125 @@
+"""Input and output topics of the driver, as Java's (inventory J1). Times and orders are those of 4.3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from millstream.streams import StreamsBuilder, StreamsConfig
+from millstream.streams.errors import StreamsError
+from millstream.streams.serdes import string
+from millstream.testing import TestOutputTopic, TestRecord, TopologyTestDriver
+
+MS = timedelta(milliseconds=1)
+
+
+@pytest.fixture
+def driver() -> Iterator[TopologyTestDriver]:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    config = StreamsConfig("app", string(), string())
+    with TopologyTestDriver(builder.build(), config, wall_clock_ms=1_000) as running:
+        yield running
+
+
+@pytest.fixture
+def out(driver: TopologyTestDriver) -> TestOutputTopic[str, str]:
+    return driver.output_topic("out", key=string(), value=string())
+
+
+def test_records_without_a_time_have_that_of_the_topic(
+    driver: TopologyTestDriver, out: TestOutputTopic[str, str]
+) -> None:
+    records = driver.input_topic("in", start_ms=100, advance=7 * MS)
+    records.pipe("k", "a")
+    records.pipe_value("b")
+    records.pipe("k", "x", at=5)
+    records.pipe("k", "c")
+    records.advance_time(100 * MS)
+    records.pipe("k", "d")
+    records.pipe_values(["e", "f"])
+    records.pipe_key_values([("q", "g"), ("q", "h")], start_ms=500, advance=3 * MS)
+    records.pipe("k", "z")
+    records.pipe_records([TestRecord("r", "l", 9, (("h", b"1"),))])
+    assert out.read() == [
+        TestRecord("k", "a", 100),
+        TestRecord(None, "b", 107),
+        TestRecord("k", "x", 5),
+        TestRecord("k", "c", 114),
+        TestRecord("k", "d", 221),
+        TestRecord(None, "e", 228),
+        TestRecord(None, "f", 235),
+        TestRecord("q", "g", 500),
+        TestRecord("q", "h", 503),
+        TestRecord("k", "z", 242),
+        TestRecord("r", "l", 9, (("h", b"1"),)),
+    ]
+
+
+def test_the_time_of_a_topic_is_the_wall_clock_when_it_was_made(
+    driver: TopologyTestDriver, out: TestOutputTopic[str, str]
+) -> None:
+    before = driver.input_topic("in")
+    driver.advance_wall_clock(50 * MS)
+    before.pipe("k", "a")
+    driver.input_topic("in").pipe("k", "b")
+    assert [record.timestamp for record in out.read()] == [1_000, 1_050]
+
+
+def test_time_does_not_go_back(driver: TopologyTestDriver) -> None:
+    records = driver.input_topic("in")
+    with pytest.raises(ValueError, match="time does not go back"):
+        records.advance_time(-MS)
+    with pytest.raises(ValueError, match="time does not go back"):
+        driver.input_topic("in", advance=-MS)
+    with pytest.raises(ValueError, match="time does not go back"):
+        records.pipe_values(["a"], start_ms=0, advance=-MS)
+
+
+def test_one_record_is_read_after_the_other(
+    driver: TopologyTestDriver, out: TestOutputTopic[str, str]
+) -> None:
+    driver.input_topic("in").pipe_key_values([("a", "1"), ("b", "2"), ("c", None)])
+    assert out.read_value() == "1"
+    assert out.read_key_value() == ("b", "2")
+    assert out.queue_size == 1
+    assert out.read_record() == TestRecord("c", None, 1_000)
+    assert out.is_empty
+    with pytest.raises(LookupError, match="topic out has no record that was not read"):
+        out.read_record()
+
+
+def test_everything_is_read_as_values_pairs_or_a_map(
+    driver: TopologyTestDriver, out: TestOutputTopic[str, str]
+) -> None:
+    records = driver.input_topic("in")
+    pairs = [("a", "1"), ("b", "2"), ("a", "3")]
+    records.pipe_key_values(pairs)
+    assert out.read_values() == ["1", "2", "3"]
+    records.pipe_key_values(pairs)
+    assert out.read_key_values() == pairs
+    records.pipe_key_values(pairs)
+    assert out.read_map() == {"a": "3", "b": "2"}
+    assert out.read_map() == {}
+    records.pipe_value("no key")
+    with pytest.raises(ValueError, match="without a key"):
+        out.read_map()
+
+
+def test_topics_stay_produced_after_they_were_read(
+    driver: TopologyTestDriver, out: TestOutputTopic[str, str]
+) -> None:
+    assert driver.produced_topics() == []
+    driver.input_topic("in").pipe_value("a")
+    out.read()
+    assert driver.produced_topics() == ["out"]
+
+
+def test_a_closed_driver_takes_nothing(driver: TopologyTestDriver) -> None:
+    records = driver.input_topic("in")
+    driver.close()
+    driver.close()
+    with pytest.raises(StreamsError, match="the driver is closed"):
+        records.pipe_value("a")
