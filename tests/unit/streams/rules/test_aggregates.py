@@ -84,6 +84,7 @@ def test_s19_time_windows_and_sessions_leave_out_null_keys_alone(builder, expect
 
 
 def test_s20_an_aggregate_of_none_deletes_the_row_and_the_next_record_starts_anew() -> None:
+    """Its time too."""
     builder = StreamsBuilder()
     write(
         builder.stream("L", value=NUMBER)
@@ -92,7 +93,7 @@ def test_s20_an_aggregate_of_none_deletes_the_row_and_the_next_record_starts_ane
             lambda: 0, lambda key, value, total: None if value < 0 else total + value, value=NUMBER
         )
     )
-    assert run(builder, "L:2@1 L:3@2 L:-1@3 L:4@4") == "1:k=2@1 2:k=5@2 3:k=-@3 4:k=4@4"
+    assert run(builder, "L:2@5 L:3@3 L:-1@4 L:4@2") == "1:k=2@5 2:k=5@5 3:k=-@5 4:k=4@2"
 
 
 def test_s20_the_first_value_of_a_reduction_is_kept_as_it_is() -> None:

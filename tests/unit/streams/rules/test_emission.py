@@ -135,5 +135,12 @@ def test_s26_a_later_update_keeps_the_place_of_the_first() -> None:
     assert run(early, "L:a=x@5 L:b=y@6 L:a=w@9 L:c=z@10") == "4:a=w@9"
 
 
+def test_s26_until_a_time_limit_deletions_wait_as_other_updates_do() -> None:
+    builder = StreamsBuilder()
+    write(builder.table("T").suppress(Suppressed.until_time_limit(ms(5))))
+    outputs = run(builder, "T:k=a@1 T:k=b@4 T:j=x@5 T:j=-@6 T:z=z@12")
+    assert outputs == "4:k=b@4 5:j=-@6"
+
+
 def test_s26_only_stream_time_lets_rows_out() -> None:
     assert run(limited(), "L:a=x@5 +100000 L:b=y@105") == "3:a=x@5"

@@ -135,6 +135,17 @@ def test_s36_unmatched_records_that_were_restored_go_out_when_their_windows_are_
     assert (out.keys, out.values, out.timestamps) == ([b"k"], [b"a|None"], [1])
 
 
+def test_s33_to_s36_an_outer_join_from_beginning_to_end() -> None:
+    """G comes late and still meets d."""
+    windows = JoinWindows.of(ms(15), grace=ms(5))
+    inputs = (
+        "L:k=A@0 R:k=b@10 L:k=C@40 R:k=d@61 L:k=E@62 R:k=-@63 L:-=n@64 R:k=f@90 L:k=G@70 R:k=h@90"
+    )
+    assert run(joined("outer_join", windows), inputs) == (
+        "2:k=A|b@10 4:k=C|None@40 5:k=E|d@62 7:-=n|None@64 9:k=G|d@70"
+    )
+
+
 TABLE_OF_THE_DOCUMENTATION = [
     # record, inner, left, outer
     ("L:-@1", "", "", ""),

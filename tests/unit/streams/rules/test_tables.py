@@ -81,6 +81,44 @@ def test_s30_look_ups_give_the_15_rows_of_the_documentation(column: int, method:
     assert rows_after_each_record(builder) == expected
 
 
+LONGER = (
+    "R:p@5 L:A@3 L:B@8 R:q@6 L:-@9 R:-@10 R:r@12 L:C@11 R:-@13 L:D@14 L:-@15 L:-@16 R:s@9 L:E@20 "
+    "R:t@4 L:F@7 R:-@18 L:-@19 R:u@25 L:G@21 R:-@22 L:-@8"
+)
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        (
+            "join",
+            (
+                "2:A|p@5 3:B|p@8 4:B|q@8 5:-@9 8:C|r@12 9:-@13 14:E|s@20 15:E|t@20 16:F|t@7 17:-@18 "
+                "20:G|u@25 21:-@22"
+            ),
+        ),
+        (
+            "left_join",
+            (
+                "2:A|p@5 3:B|p@8 4:B|q@8 5:-@9 8:C|r@12 9:C|None@13 10:D|None@14 11:-@15 14:E|s@20 "
+                "15:E|t@20 16:F|t@7 17:F|None@18 18:-@19 20:G|u@25 21:G|None@22 22:-@8"
+            ),
+        ),
+        (
+            "outer_join",
+            (
+                "1:None|p@5 2:A|p@5 3:B|p@8 4:B|q@8 5:None|q@9 6:-@10 7:None|r@12 8:C|r@12 9:C|None@13 "
+                "10:D|None@14 11:-@15 13:None|s@9 14:E|s@20 15:E|t@20 16:F|t@7 17:F|None@18 18:-@19 "
+                "19:None|u@25 20:G|u@25 21:G|None@22 22:-@8"
+            ),
+        ),
+    ],
+)
+def test_s27_out_of_order_results_have_the_later_time_of_the_sides_that_are_left(method, expected) -> None:  # fmt: skip
+    """A tombstone has the time of both where both were there, or the record's own where nothing is left."""
+    assert run(joined(method), LONGER) == expected.replace(":", ":k=")
+
+
 def test_s27_a_left_tombstone_goes_on_although_nothing_was_joined() -> None:
     """The inner join does not know the old value: it is asked for where it is needed only."""
     assert run(joined("join"), "R:x@1 L:-@2") == "2:k=-@2"
@@ -101,6 +139,13 @@ def test_s28_a_filter_tells_only_of_rows_that_were_there_if_its_parent_keeps_the
     builder = StreamsBuilder()
     write(builder.table("L", materialized=kept).filter(lambda key, value: value == "y"))
     assert run(builder, inputs) == "3:k=y@3 4:k=-@4"
+
+
+def test_s28_without_a_store_a_filter_tells_of_every_update_that_fails() -> None:
+    builder = StreamsBuilder()
+    write(builder.table("L").filter(lambda key, value: value == "y"))
+    outputs = run(builder, "L:n@1 L:n@2 L:y@3 L:n@4 L:n@5")
+    assert outputs == "1:k=-@1 2:k=-@2 3:k=y@3 4:k=-@4 5:k=-@5"
 
 
 def test_s28_where_old_values_are_asked_for_what_fails_twice_goes_nowhere() -> None:
