@@ -16,10 +16,14 @@ from millstream.streams.kernel.task import StreamTask
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """`offsets`: the next one to process, by input topic. `seen`: see `origin`, by repartition topic."""
+    """`offsets`: the next one to process, by input topic. `seen`: see `origin`, by repartition topic.
+
+    `times`: by input topic, the largest timestamp so far; the task of the next micro-batch goes on with them.
+    """
 
     offsets: Mapping[str, int] = field(default_factory=dict)
     seen: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    times: Mapping[str, int] = field(default_factory=dict)
 
     def encode(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))

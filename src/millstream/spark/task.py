@@ -93,6 +93,7 @@ class TaskRun:
         else:
             self._position = known
             self._require_same_topics()
+            self._task.resume(known.times)
         for batch in rows:
             self._add(batch)
         output = self._task.process(SystemClock().now().wall_ms)
@@ -101,7 +102,9 @@ class TaskRun:
         assert not prepared.output.changelogs, "process has given out every changelog record"
         self._write(output)
         offsets = {**self._position.offsets, **prepared.offsets}
-        commit(self._task, replace(self._position, offsets=offsets), self._file)
+        times = {**self._position.times, **prepared.partition_times}
+        position = replace(self._position, offsets=offsets, times=times)
+        commit(self._task, position, self._file)
         return TaskReport(
             task=self._task.id,
             processed=output.processed,

@@ -16,7 +16,7 @@ from millstream.spark import task as task_module
 from millstream.spark.origin import Origin
 from millstream.spark.reading import as_rows
 from millstream.spark.task import StoreLocked, TaskReport, TaskSpec, open_run
-from millstream.streams import StreamsBuilder
+from millstream.streams import ProcessorContext, Record, StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
@@ -205,6 +205,30 @@ def test_a_new_directory_for_an_application_with_state_is_refused(world: World) 
     world.read_to, world.batches = {0: 0, 1: 0}, {0: 0, 1: 0}
     with pytest.raises(ConfigError, match=r"has state in topic .*its directory is new.*reset it"):
         world.batch(1)
+
+
+class ShowsStreamTime:
+    def init(self, context: ProcessorContext) -> None:
+        self.context = context
+
+    def process(self, record: Record) -> None:
+        self.context.forward(record.with_value(str(self.context.current_stream_time_ms())))
+
+
+class TimedWorld(World):
+    def _topology(self) -> Topology:
+        builder = StreamsBuilder()
+        stream = builder.stream(self.input, key=string(), value=string())
+        stream.process(ShowsStreamTime).to(self.output, key=string(), value=string())
+        return builder.build()
+
+
+def test_stream_time_goes_on_from_one_micro_batch_to_the_next(topics: Any, tmp_path: Path) -> None:
+    world = TimedWorld(topics, tmp_path / "state", topics.new("timed"))
+    for at in (100, 50, 120):
+        world.topics.put(world.input, [{"value": b"a", "timestamp_ms": at}])
+        world.batch(0)
+    assert [r["value"] for r in world.topics.get(world.output)] == [b"100", b"100", b"120"]
 
 
 def test_two_attempts_at_once_are_kept_apart(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,8 +203,8 @@ class StreamTask:
         Call it before `add`. A runner keeps `PreparedCommit.partition_times` with the offsets it commits;
         `offset_metadata` has Kafka Streams' form of them.
         """
-        for topic, time in partition_times.items():
-            self._group.queues[topic].resume(time)
+        for topic, queue in self._group.queues.items():
+            queue.resume(partition_times.get(topic, -1))
         self._context.stream_time = self._group.stream_time
 
     def add(self, topic: str, raw: RawBatch) -> None:
