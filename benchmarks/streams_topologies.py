@@ -34,6 +34,8 @@ class Workload:
     cached: bool = False
     keys: int = 1_000
     stateful: bool = True
+    arrow: bool = False
+    """Keys and values come as Arrow, as from Spark and poll_arrow."""
 
     def topology(self) -> Topology:
         builder = StreamsBuilder()
@@ -135,8 +137,10 @@ WORKLOADS = [
     Workload("count", count, 2_000_000),
     Workload("count, cache", count, 2_000_000, cached=True),
     Workload("count, 100 k keys", count, keys=100_000),
+    Workload("count, from Arrow", count, 2_000_000, arrow=True),
     Workload("sum_of", ready_made(sum_of(len), long())),
     Workload("min_of", ready_made(min_of(), string())),
     Workload("mean_of", ready_made(mean_of(len), mean_serde())),
-    Workload("vectorised filter, map_values", vectorised_filter_map, stateful=False),
+    Workload("vectorised", vectorised_filter_map, stateful=False),
+    Workload("vectorised, from Arrow", vectorised_filter_map, stateful=False, arrow=True),
 ]

@@ -30,6 +30,7 @@ from millstream.spark.output import Destination, record_count, write
 from millstream.spark.position import Position, commit, stored_position
 from millstream.spark.source_options import EARLIEST, LATEST
 from millstream.streams.config import StreamsConfig
+from millstream.streams.kernel.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.batch import RawBatch
 from millstream.streams.kernel.task import StreamTask, TaskOutput
 from millstream.streams.state.factory import rocksdb_stores
@@ -233,8 +234,8 @@ def as_raw(records: pa.RecordBatch) -> RawBatch:
             for each in records.column("headers").to_pylist()
         ]
     return RawBatch(
-        keys=records.column("key").to_pylist(),
-        values=records.column("value").to_pylist(),
+        keys=ArrowBytes(records.column("key")),
+        values=ArrowBytes(records.column("value")),
         timestamps=timestamps.to_pylist(),
         offsets=records.column("offset").to_pylist(),
         headers=headers,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from millstream.streams import (
     UnlimitedWindows,
 )
 from millstream.streams.aggregates import sum_of
-from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.kernel import ArrowBytes, RawBatch, StreamTask
 from millstream.streams.serdes import json, long, string, time_windowed
 from millstream.streams.state import in_memory_stores
 
@@ -116,4 +117,6 @@ def test_rows_written_together_are_those_written_one_by_one(
     topology = aggregated(kind, windowed)
     one_by_one = run(topology, raw, 1, cache_bytes)
     assert run(topology, raw, 7, cache_bytes) == one_by_one
+    assert run(topology, raw, 1000, cache_bytes) == one_by_one
+    raw.keys, raw.values = (ArrowBytes(pa.array(each, pa.binary())) for each in (keys, values))
     assert run(topology, raw, 1000, cache_bytes) == one_by_one

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from millstream.streams import StreamsBuilder, StreamsConfig
-from millstream.streams.kernel import RawBatch, StreamTask
+from millstream.streams.kernel import ArrowBytes, RawBatch, StreamTask
 from millstream.streams.kernel.batch import SinkBatch
 from millstream.streams.kernel.columns import Column, source_column, written
 from millstream.streams.serdes import (
@@ -92,6 +93,33 @@ def piped(topology: StreamsBuilder, keys: list[bytes | None]) -> SinkBatch:
     rows = len(keys)
     task.add("in", RawBatch(keys, [b"v"] * rows, list(range(rows)), range(rows)))
     return task.process(0).sinks["out"]
+
+
+@pytest.mark.parametrize("rows", [1, MANY])
+def test_columns_that_came_as_arrow_are_read_alike(rows: int) -> None:
+    data: list[bytes | None] = [b"tea", None, BROKEN] * rows
+    column = source_column(string(), ArrowBytes(pa.array(data, pa.binary())))
+    assert isinstance(column, Column)
+    assert column.has_nulls
+    assert column.part(1, 3).values == [None, MENDED.decode()]
+    assert written(column, string()) == [b"tea", None, MENDED] * rows
+
+
+def test_a_value_that_nobody_looks_at_never_becomes_an_object() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().count().to_stream().to("out", value=long())
+    config = StreamsConfig("app", default_key=string(), default_value=string())
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+    values = Unread(pa.array([b"v"] * MANY, pa.binary()))
+    task.add("in", RawBatch([b"k"] * MANY, values, [0] * MANY, range(MANY)))
+    assert task.process(0).sinks["out"].values[-1] == MANY.to_bytes(8)
+
+
+class Unread(ArrowBytes):
+    """Values that must not be read."""
+
+    def rows(self) -> list[bytes | None]:
+        raise AssertionError("somebody looked at the values")
 
 
 def test_two_sinks_and_several_runs_leave_the_columns_of_the_source_alone() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from millstream.streams.kernel.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.batch import Batch, Headers, RawBatch, SinkBatch
 from millstream.streams.kernel.task import PreparedCommit, StreamTask, TaskOutput
 
 __all__ = [
+    "ArrowBytes",
     "Batch",
     "Headers",
     "PreparedCommit",

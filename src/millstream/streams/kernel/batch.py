@@ -125,13 +125,13 @@ def _take(column: AnyColumn, rows: Sequence[int]) -> AnyColumn:
 
 @dataclass(slots=True)
 class RawBatch:
-    """Records of one topic partition as bytes, in offset order. `headers` None means that none has any.
+    """Records of one topic partition as bytes, in offset order: lists, or `ArrowBytes` of what came as Arrow.
 
-    Built from lists today; Arrow columns enter as lists of bytes.
+    `headers` None means that none has any.
     """
 
-    keys: Data
-    values: Data
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
     timestamps: list[int]
     offsets: Sequence[int]
     headers: list[Headers] | None = None

@@ -12,6 +12,7 @@ from itertools import compress
 from typing import Any, Final
 
 from millstream.clients.serdes.serde import BYTES, FLOAT_64, INT_64, UTF_8, Serde
+from millstream.streams.kernel.arrow_bytes import ArrowBytes
 
 Data = list[bytes | None]
 _ARROW_ROWS_MIN: Final = 256
@@ -32,7 +33,7 @@ class Column:
         self,
         serde: Serde[Any],  # Any: columns of any type
         *,
-        data: Data | None = None,
+        data: Data | ArrowBytes | None = None,
         values: list[object] | None = None,
         as_written: bool = True,
     ) -> None:
@@ -59,7 +60,7 @@ class Column:
         import pyarrow as pa
 
         if self.serde.layout == UTF_8 and self._values is None and self._data is not None:
-            text = _text(self._data)
+            text = _as_arrow(self._data).text()
             if text is not None:
                 return text
         types = {
@@ -74,20 +75,20 @@ class Column:
     def has_nulls(self) -> bool:
         known = self._data if self._values is None else self._values
         assert known is not None, "a column has data or values"
-        return None in known
+        return known.has_nulls if isinstance(known, ArrowBytes) else None in known
 
     def written(self) -> Data:
         """The rows as the column's own serde writes them."""
         if self._data is None or not self._is_as_written():
             self._data = self.serde.encode_all(self.values)
             self._as_written = True
-        return self._data
+        return _as_list(self._data)
 
     def where(self, mask: Iterable[object]) -> Column:
         """The rows whose mask is true."""
         if self._values is None:
             assert self._data is not None, "a column has data or values"
-            kept = list(compress(self._data, mask))
+            kept = list(compress(_as_list(self._data), mask))
             return Column(self.serde, data=kept, as_written=self._as_written)
         return Column(self.serde, values=list(compress(self._values, mask)))
 
@@ -163,13 +164,17 @@ class ArrowColumn:
 AnyColumn = list[object] | Column | ArrowColumn
 
 
-def source_column(serde: Serde[Any], data: Data) -> AnyColumn:  # Any: sources of any type
+def source_column(
+    serde: Serde[Any],  # Any: sources of any type
+    data: Sequence[bytes | None],
+) -> AnyColumn:
     """What a source has read. Raises what the serde raises for bytes that cannot be read."""
     if serde.layout is None:
         return serde.decode_all(data)
+    known = data if isinstance(data, list | ArrowBytes) else list(data)
     if serde.layout in _READ_LATE:
-        return Column(serde, data=data, as_written=serde.layout != UTF_8)
-    return Column(serde, data=data, values=serde.decode_all(data))
+        return Column(serde, data=known, as_written=serde.layout != UTF_8)
+    return Column(serde, data=known, values=serde.decode_all(known))
 
 
 def values_of(column: AnyColumn) -> list[object]:
@@ -193,32 +198,39 @@ def has_nulls(column: AnyColumn) -> bool:
     return None in column if isinstance(column, list) else column.has_nulls
 
 
-def _read(serde: Serde[Any], data: Data) -> list[object]:  # Any: columns of any type
+def _read(
+    serde: Serde[Any],  # Any: columns of any type
+    data: Data | ArrowBytes,
+) -> list[object]:
     if serde.layout == BYTES:
         return list(data)
     if serde.layout == UTF_8 and len(data) >= _ARROW_ROWS_MIN:
-        text = _text(data)
+        text = _as_arrow(data).text()
         if text is not None:
             values: list[object] = text.to_pylist()
             return values
     return serde.decode_all(data)
 
 
-def _text(data: Data) -> Any:  # Any: pyarrow has no types
-    """An array of text, None where some is broken and needs replacement characters."""
-    import pyarrow as pa
-
-    try:
-        return pa.array(data, pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid:
-        return None
-
-
-def _is_text(data: Sequence[bytes | None]) -> bool:
+def _is_text(data: Data | ArrowBytes) -> bool:
     """Whether every row is valid UTF-8. Zero bytes between rows keep broken ends from being completed."""
+    if isinstance(data, ArrowBytes):
+        return data.text() is not None
     rows = data if None not in data else [row for row in data if row is not None]
     try:
         b"\x00".join(rows).decode("utf-8")  # type: ignore[arg-type]  # no row is null
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _as_list(data: Data | ArrowBytes) -> Data:
+    return data.rows() if isinstance(data, ArrowBytes) else data
+
+
+def _as_arrow(data: Data | ArrowBytes) -> ArrowBytes:
+    if isinstance(data, ArrowBytes):
+        return data
+    import pyarrow as pa
+
+    return ArrowBytes(pa.array(data, pa.binary()))

@@ -20,7 +20,7 @@ from millstream.streams.kernel.failures import Failures
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
 
-T = TypeVar("T")
+SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class RecordQueue:
         self._raw: deque[RawBatch] = deque()
         self._rows = Batch([], [], [], [], [])
         self._offsets: Sequence[int] = ()
-        self._raw_keys: list[bytes | None] = []
-        self._raw_values: list[bytes | None] = []
+        self._raw_keys: Sequence[bytes | None] = []
+        self._raw_values: Sequence[bytes | None] = []
         self._at = 0
         self._end_offset: int | None = None
         self._error: StreamsError | None = None
@@ -292,9 +292,9 @@ def _part(column: AnyColumn, first: int, end: int) -> AnyColumn:
     return _rows(column, first, end) if isinstance(column, list) else column.part(first, end)
 
 
-def _rows(column: list[T], first: int, end: int) -> list[T]:
+def _rows(column: SequenceT, first: int, end: int) -> SequenceT:
     """Rows first to end; the column itself where these are all."""
-    return column if end - first == len(column) else column[first:end]
+    return column if end - first == len(column) else column[first:end]  # type: ignore[return-value]  # of its own kind
 
 
 def _headers_of(raw: RawBatch) -> list[Headers]:
