@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -136,8 +136,8 @@ class RecordContext:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-Partitioner = Callable[[str, K, V, int], int | None]
-"""(topic, key, value, number of partitions) → partition, or None for the default one."""
+Partitioner = Callable[[str, K, V, int], int | Collection[int] | None]
+"""(topic, key, value, number of partitions) → partition, several or none of them (KIP-837), or None for the default one."""
 
 TopicExtractor = Callable[[K, V, RecordContext], str]
 """(key, value, context) → topic."""

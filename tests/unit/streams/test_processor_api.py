@@ -174,7 +174,7 @@ def test_an_interval_below_a_millisecond_is_refused() -> None:
     def start(context: ProcessorContext) -> None:
         context.schedule(ms(0), PunctuationType.STREAM_TIME, lambda time: None)
 
-    with pytest.raises(ValueError, match="at least 1 ms"):
+    with pytest.raises(ProcessingError, match="at least 1 ms"):
         processed(lambda context, record: None, "in:x@1", start)
 
 

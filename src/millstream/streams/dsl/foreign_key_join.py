@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -258,8 +258,15 @@ def _reader(
 
 
 def _by_key(partitioner: _AnyPartitioner) -> Partitioner[Any, Any]:  # Any: see the alias
-    """The user's partitioner never sees what the library sends."""
-    return lambda topic, key, _value, partitions: partitioner(topic, key, None, partitions)
+    """The user's partitioner never sees what the library sends, and must name one partition at most."""
+
+    def partition(topic: str, key: object, _value: object, partitions: int) -> int | None:
+        given = partitioner(topic, key, None, partitions)
+        if isinstance(given, Collection):
+            raise TypeError(f"a foreign-key join needs one partition, not {given!r}")
+        return given
+
+    return partition
 
 
 def _to_asking_partition(_topic: str, _key: object, value: object, _partitions: int) -> int | None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.handlers import ErrorContext
-from millstream.streams.kernel.batch import Headers
+from millstream.streams.kernel.batch import Batch, Headers
 from millstream.streams.kernel.emit_interval import EmitInterval
 from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.metrics import StreamsMetrics
@@ -104,6 +104,14 @@ class TaskContext:
         topic = self.topic
         partition = -1 if topic is None else self.partition
         return RecordContext(topic, partition, self.offsets[ordinal], timestamp, headers)
+
+    def place_of(self, rows: Batch) -> str:
+        """Where rows came from, for the text of an error."""
+        if self.topic is None:
+            return "a record of a punctuation"
+        first, last = self.offsets[rows.ordinals[0]], self.offsets[rows.ordinals[-1]]
+        offsets = f"offset {first}" if first == last else f"offsets {first} to {last}"
+        return f"{self.topic}-{self.partition} {offsets}"
 
     def error_context(
         self, node: str, ordinal: int, timestamp: int, headers: Headers

@@ -40,8 +40,10 @@ class Failures:
         self._config: StreamsConfig = context.config
         self._write = write
 
-    def unreadable(self, node: str, topic: str, raw: RawBatch, row: int, error: Exception) -> None:
-        """A record whose bytes its serdes cannot read."""
+    def unreadable(
+        self, node: str, topic: str, raw: RawBatch, row: int, error: Exception, *, serdes: str
+    ) -> None:
+        """A record whose bytes its serdes, named so, cannot read."""
         context, config = self._context, self._config
         key, value, timestamp = raw.keys[row], raw.values[row], raw.timestamps[row]
         headers = () if raw.headers is None else raw.headers[row]
@@ -59,7 +61,7 @@ class Failures:
         if response.action is not OnError.CONTINUE:
             raise _final(
                 SerializationError(
-                    f"{topic}-{context.partition} offset {offset} cannot be read: {error}; "
+                    f"{topic}-{context.partition} offset {offset} cannot be read with serdes {serdes}: {error}; "
                     "set on_deserialization_error to skip such records"
                 )
             ) from error
@@ -187,13 +189,7 @@ class Failures:
     def _stop(self, node: str, rows: Batch, error: Exception) -> NoReturn:
         if isinstance(error, ProcessingError | SerializationError):
             raise _final(error)  # it names its place already
-        context = self._context
-        first, last = context.offsets[rows.ordinals[0]], context.offsets[rows.ordinals[-1]]
-        place = f"{context.topic}-{context.partition} offset {first}"
-        if first != last:
-            place = f"{context.topic}-{context.partition} offsets {first} to {last}"
-        if context.topic is None:
-            place = "a record of a punctuation"
+        place = self._context.place_of(rows)
         raise _final(ProcessingError(f"node {node} failed on {place}: {error!r}")) from error
 
 

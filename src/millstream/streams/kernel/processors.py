@@ -12,7 +12,7 @@ from typing import Any
 
 from millstream.errors import ConfigError
 from millstream.streams.config import with_prefix
-from millstream.streams.errors import InvalidStoreError, StreamsError
+from millstream.streams.errors import InvalidStoreError, ProcessingError, StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -174,14 +174,21 @@ class Process(Operator):
         stores: Mapping[str, object],
     ) -> None:
         super().__init__(context)
+        self._node = node
         self.processor_context = ProcessorContext(context, node, stores, spec.fixed_key)
         self._processor = spec.supplier()
 
     def init(self) -> None:
-        """Called once, when all nodes of the task exist."""
+        """Called once, when all nodes of the task exist. Raises ProcessingError where the processor's own init fails."""
         init = getattr(self._processor, "init", None)
-        if init is not None:
+        if init is None:
+            return
+        try:
             init(self.processor_context)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise ProcessingError(f"init of {self._node} failed: {error!r}") from error
 
     def close(self) -> None:
         close = getattr(self._processor, "close", None)

@@ -202,7 +202,8 @@ class RecordQueue:
                 self._context.wall_clock_ms,
             )
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-            self._failures.unreadable(reader.node, reader.topic, raw, row, error)
+            serdes = f"{reader.key.name} for the key and {reader.value.name} for the value"
+            self._failures.unreadable(reader.node, reader.topic, raw, row, error, serdes=serdes)
             return None
         record.timestamp = self._timestamp_of(record)
         if record.timestamp < 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from millstream.streams.errors import ProcessingError
@@ -93,7 +93,9 @@ class Sink(Operator):
         context = self.context
         try:
             return [
-                extract(key, value, context.record_context(ordinal, timestamp, headers))
+                _checked_topic(
+                    extract(key, value, context.record_context(ordinal, timestamp, headers))
+                )
                 for key, value, ordinal, timestamp, headers in zip(
                     batch.keys,
                     batch.values,
@@ -104,7 +106,7 @@ class Sink(Operator):
                 )
             ]
         except Exception as error:
-            raise self._failed("topic extractor", error) from error
+            raise self._failed("topic extractor", batch, error) from error
 
     def _write(self, topic: str, batch: Batch) -> None:
         try:
@@ -113,12 +115,13 @@ class Sink(Operator):
         except Exception:  # noqa: BLE001  # some row cannot be written; it is found one by one
             batch, keys, values = self._writable(topic, batch)
         records = SinkBatch(topic, keys, values, batch.timestamps, batch.headers)
+        ordinals = batch.ordinals
         if self._node.partitioner is not None:
-            records.partitions = self._partitions(topic, batch)
+            ordinals, records = self._partitioned(records, batch)
         elif self._key.inner is not None:
             records.partition_keys = self._inner_keys(batch, keys)
         self.context.produced[self._node.name, topic] += len(records)
-        self._records.append(batch.ordinals, records)
+        self._records.append(ordinals, records)
 
     def _writable(
         self, topic: str, batch: Batch
@@ -145,20 +148,34 @@ class Sink(Operator):
         keys, values = columns.values()
         return batch.take(kept), keys, values
 
-    def _failed(self, what: str, error: Exception) -> ProcessingError:
-        return ProcessingError(f"the {what} of sink {self._node.name} failed: {error!r}")
+    def _failed(self, what: str, batch: Batch, error: Exception) -> ProcessingError:
+        place = self.context.place_of(batch)
+        return ProcessingError(f"the {what} of sink {self._node.name} failed on {place}: {error!r}")
 
-    def _partitions(self, topic: str, batch: Batch) -> list[int | None]:
+    def _partitioned(self, records: SinkBatch, batch: Batch) -> tuple[list[int], SinkBatch]:
+        """The records with the partitions that the user's partitioner gives, and the ordinal of each.
+
+        A record that is given several partitions is written to each (KIP-837); one that is given none is dropped.
+        """
         partitioner, count = self._node.partitioner, self.context.config.partition_count
         assert partitioner is not None, "asked for only where the sink has a partitioner"
-        partitions = 1 if count is None else count(topic)
+        number = None if count is None else count(records.topic)
+        rows: list[int] = []
+        partitions: list[int | None] = []
         try:
-            return [
-                partitioner(topic, key, value, partitions)
-                for key, value in zip(batch.keys, batch.values, strict=True)
-            ]
+            for row, (key, value) in enumerate(zip(batch.keys, batch.values, strict=True)):
+                given = partitioner(records.topic, key, value, number or 1)
+                several = sorted(given) if isinstance(given, Collection) else (given,)
+                for partition in several:
+                    partitions.append(_checked_partition(partition, number))
+                    rows.append(row)
+                if not several:
+                    self.context.dropped_records += 1
         except Exception as error:
-            raise self._failed("partitioner", error) from error
+            raise self._failed("partitioner", batch, error) from error
+        records = records.take(rows)
+        records.partitions = partitions
+        return [batch.ordinals[row] for row in rows], records
 
     def _inner_keys(self, batch: Batch, keys: Data) -> Data:
         """Windowed keys are partitioned by their inner key (S13), which is what their bytes begin with."""
@@ -168,3 +185,22 @@ class Sink(Operator):
             end = -window_bytes(self._key)
             return [None if key is None else key[:end] for key in keys]
         return [inner.encode(key.key) if isinstance(key, Windowed) else None for key in batch.keys]
+
+
+def _checked_topic(topic: object) -> str:
+    if not isinstance(topic, str) or not topic:
+        raise TypeError(f"a topic is a str, not {topic!r}")
+    return topic
+
+
+def _checked_partition(partition: object, number: int | None) -> int | None:
+    """`number`: of the topic's partitions, None where the runner does not tell."""
+    if partition is None:
+        return None
+    if not isinstance(partition, int):
+        raise TypeError(
+            f"a partition is an int, several, or None for the default, not {partition!r}"
+        )
+    if partition < 0 or (number is not None and partition >= number):
+        raise ValueError(f"there is no partition {partition}")
+    return partition
