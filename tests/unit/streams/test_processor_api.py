@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +18,9 @@ from millstream.streams import (
 from millstream.streams.errors import InvalidStoreError, ProcessingError, StreamsError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import string
-from millstream.streams.state import in_memory_stores
+from millstream.streams.state import in_memory_stores, rocksdb_stores
 from millstream.streams.topology import StoreKind, StoreSpec
+from millstream.testing.topology_test_driver import TopologyTestDriver
 from tests.unit.streams.rules.rule_world import driver_of, ms, pipe, read, run, write
 
 ROWS = StoreSpec("rows", StoreKind.KEY_VALUE, persistent=False, key=string(), value=string())
@@ -248,6 +250,50 @@ def test_an_unknown_child_is_refused_by_name() -> None:
         pytest.raises(StreamsError, match="choice has no child up"),
     ):
         pipe(driver, "in:up@1")
+
+
+def test_a_context_gives_the_applications_serdes() -> None:
+    given = []
+    processed(
+        lambda context, record: given.append((context.key_serde, context.value_serde)), "in:x@1"
+    )
+    assert given == [(string(), string())]
+
+
+def test_the_state_directory_is_that_of_the_task(tmp_path: Path) -> None:
+    given = []
+    builder = StreamsBuilder()
+    builder.stream("in").process(lambda: With(lambda context, _: given.append(context.state_dir)))
+    config = StreamsConfig("app", string(), string())
+    with TopologyTestDriver(builder.build(), config, stores=rocksdb_stores(tmp_path)) as driver:
+        pipe(driver, "in:x@1")
+    assert [Path(each) for each in given] == [tmp_path / "0_0"]
+
+
+def test_forwarding_outside_a_call_is_refused() -> None:
+    kept: list[ProcessorContext] = []
+    builder = StreamsBuilder()
+    builder.stream("in").process(lambda: With(lambda context, _: kept.append(context)))
+    with driver_of(builder) as driver:
+        pipe(driver, "in:x@1")
+        with pytest.raises(StreamsError, match="only while"):
+            kept[0].forward(Record("k", "too late", 0))
+
+
+def test_after_a_failing_record_the_context_is_closed_too() -> None:
+    kept: list[ProcessorContext] = []
+
+    def act(context: ProcessorContext, _record: Record) -> None:
+        kept.append(context)
+        raise ValueError
+
+    builder = StreamsBuilder()
+    builder.stream("in").process(lambda: With(act))
+    with driver_of(builder) as driver:
+        with pytest.raises(ProcessingError):
+            pipe(driver, "in:x@1")
+        with pytest.raises(StreamsError, match="only while"):
+            kept[0].forward(Record("k", "too late", 0))
 
 
 def test_a_task_without_records_says_so() -> None:
