@@ -306,17 +306,21 @@ class TopologyTestDriver:
             task.commit()
         while True:
             output = self._task.process(self._wall_clock_ms, records_max=1)
-            self._collect(output)
-            self._collect(self._task.prepare_commit().output)
+            fed = self._collect(output)
+            fed |= self._collect(self._task.prepare_commit().output)
             self._task.commit()
-            if not output.processed:
+            if not (output.processed or fed):
                 return
 
-    def _collect(self, output: TaskOutput) -> None:
+    def _collect(self, output: TaskOutput) -> bool:
+        """Note what was written; whether some of it is read by the topology itself."""
+        fed = False
         for batch in (*output.changelogs.values(), *output.sinks.values()):
             self._note(batch)
             if batch.topic in self._sources:
                 self._append(batch.topic, batch.keys, batch.values, batch.timestamps, batch.headers)
+                fed = True
+        return fed
 
     def _note(self, batch: SinkBatch) -> None:
         written = self._written.setdefault(batch.topic, [])

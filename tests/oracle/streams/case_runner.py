@@ -118,12 +118,12 @@ def error_name(error: BaseException) -> str:
     return next((name for kind, name in names if isinstance(error, kind)), type(error).__name__)
 
 
-def cause_name(error: BaseException) -> str | None:
+def cause_name(error: BaseException, phase: str) -> str | None:
     cause = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
-    if cause is error:
-        return None
+    if cause is error:  # what a processor raises when it starts is wrapped by Kafka Streams
+        return "StreamsException" if phase == "start" and isinstance(error, StreamsError) else None
     if isinstance(error, SerializationError):
         return "SerializationException" if "read" in str(error) else "ClassCastException"
     if isinstance(cause, struct.error | AttributeError | TypeError):  # a value of another type
@@ -265,7 +265,7 @@ class CaseRunner:
 
     def _failed(self, phase: str, error: Exception) -> None:
         self.actual.update(error=error_name(error), error_phase=phase, message=str(error))
-        cause = cause_name(error)
+        cause = cause_name(error, phase)
         if cause is not None:
             self.actual["error_cause"] = cause
 
@@ -337,14 +337,24 @@ def _versions(store: VersionedKeyValueStore, inputs: list[dict]) -> Iterator[tup
     """Every version that the store finds for the time of an input, and the newest."""
     times = {each["ts"] for each in inputs if "ts" in each}
     for key in store.known_keys():
+        if not isinstance(key, str):
+            continue  # such stores are asked for text only
         found = {store.get(key), *(store.get(key, at) for at in times)} - {None}
         for value, valid_from, _ in found:
             yield (text(key), valid_from), [shown(key), shown(value), valid_from]
 
 
+def _order_of(key) -> tuple:
+    if isinstance(key, Windowed):
+        return (text(key.key), key.start_ms, key.end_ms)
+    return (text(key), 0, 0)
+
+
 def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
     chosen = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
     for op in spec["ops"]:
+        if "processor" in op and op["op"] != "connect":
+            chosen |= {each["name"] for each in op["processor"].get("provides", ())}
         joined = op.get("stream_joined", {})
         suppliers = (joined.get(f"{side}_supplier") for side in ("this", "other"))
         chosen |= {each["name"] for each in suppliers if each and each.get("impl") == "persistent"}
@@ -378,9 +388,9 @@ def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
                 rows.append((at, [shown(session), shown(value)]))
         elif isinstance(store, TimestampedKeyValueStore):
             for key, (value, timestamp) in store.all():
-                rows.append(((text(key),), [shown(key), shown(value), timestamp]))
+                rows.append((_order_of(key), [shown(key), shown(value), timestamp]))
         elif isinstance(store, KeyValueStore):
             for key, value in store.all():
-                rows.append(((text(key),), [shown(key), shown(value)]))
+                rows.append((_order_of(key), [shown(key), shown(value)]))
         dumped[name] = [row for _, row in sorted(rows, key=lambda each: each[0])]
     return dumped

@@ -242,7 +242,7 @@ class StreamGraph:
         other.children.clear()
 
     def _relax_repartitions(self) -> None:
-        """Repartitions right above a left or outer join let null keys through."""
+        """Repartitions above a left or outer join let null keys through."""
         waiting, seen = list(self.root.children), set()
         while waiting:
             node = waiting.pop()
@@ -271,13 +271,13 @@ def nearest(node: GraphNode, holds: Callable[[GraphNode], bool]) -> GraphNode | 
 
 
 def _relax_above(join: GraphNode) -> None:
+    """All of them, not only the nearest: so far up does Kafka Streams look."""
     waiting = list(join.parents)
     while waiting:
         node = waiting.pop()
         if isinstance(node, RepartitionGraphNode):
             node.keep_null_keys = True
-        else:
-            waiting.extend(node.parents)
+        waiting.extend(node.parents)
 
 
 def repartition_node(names: NameGenerator, prefix: str, sink: SinkNode) -> RepartitionGraphNode:

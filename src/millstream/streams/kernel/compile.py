@@ -91,7 +91,7 @@ def make_operator(
         return transform_values.open_transformer(context, supplier, allowed)[0]
 
     tables_only = {n: s for n, s in stores.items() if isinstance(s, joins.TABLE_STORES)}
-    reader = joins.TableReader(context, tables_only, open_transformer)
+    reader = joins.TableReader(tables_only, open_transformer)
 
     if kind is ops.PassThrough:
         return stateless.PassThrough(context)

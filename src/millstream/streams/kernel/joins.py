@@ -48,7 +48,6 @@ class AsOf:
 class TableReader:
     """Reads tables, through their operators where they have no store of their own."""
 
-    context: TaskContext
     stores: Stores
     open_transformer: Opener
 
@@ -69,7 +68,7 @@ class TableReader:
             case ops.SuppressView():
                 buffer = self.stores[view.buffer]
                 assert isinstance(buffer, SuppressionBuffer), "as the DSL made it"
-                return _suppressed(self.lookup(view.parent, as_of), buffer, self.context)
+                return _suppressed(self.lookup(view.parent, as_of), buffer)
 
     def _table(self, name: str) -> TableStore:
         store = self.stores[name]
@@ -136,9 +135,9 @@ def _joined(left: Lookup, right: Lookup, view: ops.JoinView) -> Lookup:
     return lookup
 
 
-def _suppressed(parent: Lookup, buffer: SuppressionBuffer, context: TaskContext) -> Lookup:
+def _suppressed(parent: Lookup, buffer: SuppressionBuffer) -> Lookup:
     def lookup(key: object) -> Row | None:
-        waiting = buffer.waiting(key, context.offsets)
+        waiting = buffer.waiting(key)
         if waiting is None:
             return parent(key)
         prior = buffer.prior(waiting)

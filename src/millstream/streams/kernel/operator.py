@@ -10,12 +10,14 @@ from millstream.streams.kernel.context import TaskContext
 
 class Operator(ABC):
     """Sub-classes say in `multiplies` whether one row may become several, and in `has_side_effects` whether
-    the user can see when they are called; `needs_records` forbids batches of more than one row.
+    the user can see when they are called; `needs_records` forbids batches of more than one row;
+    `forwards_then_forgets` wants to know when what it gave has gone through everything below.
     """
 
     multiplies = False
     has_side_effects = False
     needs_records = False
+    forwards_then_forgets = False
 
     def __init__(self, context: TaskContext) -> None:
         self.context = context
@@ -23,6 +25,9 @@ class Operator(ABC):
     @abstractmethod
     def process(self, batch: Batch, /) -> Batch:
         """What goes on to every child."""
+
+    def forwarded(self) -> None:  # noqa: B027 - a hook of those that ask for it
+        """What `process` gave has gone through everything below."""
 
     def route(self, _batch: Batch, /) -> list[Batch] | None:
         """For branches: one batch per child in their order. None: every child gets `process(batch)`."""

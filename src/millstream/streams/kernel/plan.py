@@ -61,6 +61,7 @@ class Plan:
         self._order = _parents_first(source)
         self.record_at_a_time = single or not _merges_by_ordinal(source, self._order)
         self._origins_matter = origins_matter
+        self._forgetful = [e.operator for e in self._order if e.operator.forwards_then_forgets]
 
     def run(self, batch: Batch) -> None:
         """Send rows from the source through everything below it."""
@@ -90,6 +91,8 @@ class Plan:
                 continue
             for child, given in zip(each.children, routed, strict=True):
                 inbox[child.name].append(given)
+        for operator in self._forgetful:
+            operator.forwarded()
 
     def _absorb(self, each: PlanNode, cache: RecordCache, rows: Batch) -> None:
         """Row by row where somebody below may ask what record a row came from."""
@@ -143,6 +146,8 @@ class DepthFirst:
                     self.deliver(child, given)
                 elif row < len(given):
                     self.deliver(child, given.take((row,)))
+        if each.operator.forwards_then_forgets:
+            each.operator.forwarded()
 
     def forward(self, each: PlanNode, rows: Batch, child: str | None) -> None:
         """One row from a node to all its children, or to the one named."""

@@ -19,6 +19,7 @@ class Suppress(Operator):
     """KTableSuppressProcessor."""
 
     multiplies = True
+    forwards_then_forgets = True
 
     def __init__(self, context: TaskContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:
         super().__init__(context)
@@ -28,7 +29,6 @@ class Suppress(Operator):
 
     def process(self, batch: Batch) -> Batch:
         store, spec = self._store, self._spec
-        store.begin(self.context.offsets)
         old_values = batch.old_values or [None] * len(batch)
         out = Batch([], [], [], [], [], [] if spec.send_old_values else None)
         for row, key in enumerate(batch.keys):
@@ -43,6 +43,9 @@ class Suppress(Operator):
             self._give_out(stream_time, batch.ordinals[row], out)
         self.context.counts[self._time, "suppression-emit"] += len(out)
         return out
+
+    def forwarded(self) -> None:
+        self._store.forget_leaving()
 
     def _give_out(self, stream_time: int, ordinal: int, out: Batch) -> None:
         store, spec = self._store, self._spec

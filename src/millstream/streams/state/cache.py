@@ -75,11 +75,13 @@ class RecordCache:
         """What was written to a row since the last flush."""
         return self._entries.get(row_key)
 
-    def take(self) -> list[CacheEntry]:
-        """What is to go on, the oldest write first. Rows that came and went since the last flush are left out."""
-        entries = [e for e in self._entries.values() if not (e.before is None and e.stored is None)]
+    def take(self, *, tells_changes: bool) -> list[CacheEntry]:
+        """What is to go on, the oldest write first. Of a table, rows that came and went since the last flush are left out."""
+        entries = list(self._entries.values())
         self.clear()
-        return entries
+        if not tells_changes:
+            return entries
+        return [each for each in entries if not (each.before is None and each.stored is None)]
 
     def clear(self) -> None:
         self._entries = {}

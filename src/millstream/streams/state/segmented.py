@@ -27,6 +27,9 @@ _NEWEST = "newest"
 class SegmentedStore(StateStore):
     """Sub-classes know how a row's key is laid out behind its segment."""
 
+    edge_is_visible = True
+    """Whether a row that is exactly as old as the retention is found where rows on disk are ordered by time."""
+
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
         spec = parts.spec
@@ -34,7 +37,7 @@ class SegmentedStore(StateStore):
         self._retention_ms = spec.retention_ms
         self._segment_ms = max(spec.retention_ms // 2, _SEGMENT_MS_MIN)
         self._time_first = spec.time_ordered
-        self._shows_edge = spec.time_ordered and spec.persistent
+        self._shows_edge = self.edge_is_visible and spec.time_ordered and spec.persistent
         self._newest = self.times.get(_NEWEST, -1)
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:

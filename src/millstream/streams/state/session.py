@@ -21,6 +21,8 @@ Session = tuple[Windowed[Stored], Stored]
 class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     """One value per key and session."""
 
+    edge_is_visible = False
+
     def fetch_session(self, key: object, start: int, end: int) -> Stored:
         if end < self.oldest_visible():
             return None

@@ -120,7 +120,7 @@ class StateStore(ABC):
 
     def flush_cache(self, *, as_changes: bool) -> list[Change]:
         """Log what the cache holds, and give it out, in the order of the latest writes, if it is a table's."""
-        entries = [] if self.cache is None else self.cache.take()
+        entries = [] if self.cache is None else self.cache.take(tells_changes=as_changes)
         if self.changelog is not None:
             for entry in entries:
                 value = None if entry.stored is None else self.logged_value(entry.stored)

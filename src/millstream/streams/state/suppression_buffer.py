@@ -70,7 +70,6 @@ class SuppressionBuffer(StateStore):
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
         self._dirty: list[bytes] = []
-        self._run: object = None
         self._leaving: dict[bytes, Buffered] = {}
         self._load()
 
@@ -105,16 +104,14 @@ class SuppressionBuffer(StateStore):
         self._bytes += entry.size(data)
         self._touch(data, entry)
 
-    def begin(self, run: object) -> None:
-        """Records of a run come next: what went out in another one does not wait any more."""
-        if run is not self._run:
-            self._run, self._leaving = run, {}
-
-    def waiting(self, key: object, run: object) -> Buffered | None:
-        """The change of a key that waits, or is going out in this run: its readers still see what was before."""
+    def waiting(self, key: object) -> Buffered | None:
+        """The change of a key that waits, or is just going out: its readers still see what was before."""
         data = self._encode_key(key)
-        found = self._entries.get(data)
-        return self._leaving.get(data) if found is None and run is self._run else found
+        return self._entries.get(data) or self._leaving.get(data)
+
+    def forget_leaving(self) -> None:
+        """What was evicted has gone through everything below."""
+        self._leaving.clear()
 
     def prior(self, waiting: Buffered) -> object:
         """The value that downstream has last seen; when that was is not known any more."""

@@ -27,17 +27,26 @@ def _group(draft: Draft, flow: Flow) -> Flow:
     if draft.chance(0.6) and not (flow.is_windowed and draft.chance(0.7)):
         options = _grouped(draft, flow)
         op_id = draft.add("group_by_key", flow, **options)
-        return replace(flow, id=op_id, windows=None, **known(flow, options.get("grouped", {})))
+        return replace(flow, id=op_id, windows=None, **_known_to_group(flow, options))
     fn, key = functions.key_selector(flow.key, flow.value, draft.rng)
     flow = replace(flow, key=key, key_serde=False, windows=None)
     options = _grouped(draft, flow)
     op_id = draft.add("group_by", flow, fn=fn, **options)
-    return replace(flow, id=op_id, **known(flow, options.get("grouped", {})))
+    return replace(flow, id=op_id, **_known_to_group(flow, options))
+
+
+def _known_to_group(flow: Flow, options: dict) -> dict:
+    if "grouped" in options:
+        flow = replace(flow, key_serde=False, value_serde=False)
+    return known(flow, options.get("grouped", {}))
 
 
 def _grouped(draft: Draft, flow: Flow) -> dict:
-    options = {**draft.serdes(flow), **draft.name("group-")}
-    return {"grouped": options} if options or draft.chance(0.05) else {}
+    """Nothing is inherited where anything is given."""
+    if draft.can_write(flow, "key", "value") and draft.chance(0.4):
+        return {}
+    unknown = replace(flow, key_serde=False, value_serde=False)
+    return {"grouped": {**draft.serdes(unknown), **draft.name("group-")}}
 
 
 def _aggregate(draft: Draft, grouped: Flow, table: Flow, *, merges: bool = False) -> None:
@@ -165,7 +174,7 @@ def _cogroup(draft: Draft, grouped: Flow) -> None:
         fn = functions.aggregator(other.value, value, draft.rng)
         source = replace(grouped, id=op_id)
         op_id = draft.add("cogroup", source, other=other.id, fn=fn)
-    cogrouped = replace(grouped, id=op_id, value=value, value_serde=False)
+    cogrouped = replace(grouped, id=op_id, value=value, key_serde=False, value_serde=False)
     init = functions.initializer(value, draft.rng)
     windowed = draft.chance(0.5)
     table, fields = replace(cogrouped, kind=TABLE), {"init": init}
@@ -173,7 +182,7 @@ def _cogroup(draft: Draft, grouped: Flow) -> None:
         windows, size, key = random_windows(draft, cogrouped.key)
         op_id = draft.add("windowed_by", cogrouped, windows=windows)
         cogrouped = replace(cogrouped, id=op_id)
-        table = replace(table, key=key, windows={**windows, "length": size})
+        table = replace(table, key=key, windows={**windows, "length": size}, readable=False)
         if windows["type"] == "session":
             fields["merge"] = functions.merger(value, draft.rng)
     made = _made(draft, table, result_known=False)

@@ -25,6 +25,8 @@ class Flow:
     rekeyed: bool = False
     windows: dict | None = None
     versioned: bool = False
+    readable: bool = True
+    """Kafka Streams cannot read cogrouped tables of windows."""
     store: str | None = None
 
     @property
@@ -135,6 +137,12 @@ class Draft:
             if (not known and kind != self.default_of(part)) or self.chance(self._explicit):
                 given[part] = kind
         return given
+
+    def can_write(self, flow: Flow, *parts: str) -> bool:
+        """Whether Kafka Streams has serdes that fit without being given any."""
+        known = {"key": flow.key_serde, "value": flow.value_serde}
+        kinds = {"key": flow.key, "value": flow.value}
+        return all(known[part] or kinds[part] == self.default_of(part) for part in parts)
 
     def spec(self, name: str) -> dict:
         made = {"name": name, "topics": self.topics, "ops": self.ops}

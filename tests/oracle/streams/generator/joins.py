@@ -73,7 +73,7 @@ def _join_store(draft: Draft, windows: dict) -> dict:
 
 
 def join_stream_with_table(draft: Draft, flow: Flow) -> None:
-    other = draft.find(lambda each: each.kind == TABLE and each.key == flow.key)
+    other = draft.find(lambda each: _is_table(each) and each.key == flow.key)
     if other is None:
         if flow.key != "string":
             return
@@ -103,9 +103,13 @@ def join_with_global(draft: Draft, flow: Flow) -> None:
     draft.go_on(flow, op_id, value=value, value_serde=False)
 
 
+def _is_table(flow: Flow) -> bool:
+    return flow.kind == TABLE and flow.readable
+
+
 def join_tables(draft: Draft, flow: Flow) -> None:
-    other = draft.find(lambda each: each.kind == TABLE and each.key == flow.key)
-    if other is None:
+    other = draft.find(lambda each: _is_table(each) and each.key == flow.key)
+    if other is None or not flow.readable:
         return
     op = draft.pick("join", "left_join", "outer_join")
     fn, value = functions.joiner(flow.value, other.value, draft.rng)
@@ -114,18 +118,17 @@ def join_tables(draft: Draft, flow: Flow) -> None:
     )
     made = {}
     if not flow.is_windowed and draft.chance(0.35):
-        made = materialized(draft, result, share=1)
+        made = materialized(draft, replace(result, key_serde=False), share=1)
     op_id = draft.add(op, flow, other=other.id, fn=fn, **draft.name(), **made)
     draft.keep(materialized_flow(result, op_id, made))
 
 
 def join_on_foreign_key(draft: Draft, flow: Flow) -> None:
-    other = draft.find(lambda each: each.kind == TABLE and not each.is_windowed)
-    if other is None or (flow.is_windowed and not flow.key_serde):
+    other = draft.find(lambda each: _is_table(each) and not each.is_windowed)
+    if other is None or not flow.readable:
         return
-    for part in (flow, other):
-        if part.key != "string" and not part.key_serde:
-            return
+    if not (draft.can_write(flow, "key", "value") and draft.can_write(other, "key")):
+        return
     fields, key = _foreign_key(draft, flow)
     if key != other.key:
         return
@@ -139,7 +142,8 @@ def join_on_foreign_key(draft: Draft, flow: Flow) -> None:
     )
     made = {}
     if not flow.is_windowed and draft.chance(0.35):
-        made = materialized(draft, result, share=1, may_be_versioned=False)
+        unknown = replace(result, key_serde=False)
+        made = materialized(draft, unknown, share=1, may_be_versioned=False)
     op = draft.pick("fk_join", "fk_left_join")
     op_id = draft.add(op, flow, other=other.id, fn=fn, **fields, **options, **made)
     draft.keep(materialized_flow(result, op_id, made))

@@ -121,7 +121,8 @@ def materialized(
     `flow` has the table's types, and the serdes that the call would inherit.
     """
     needed = not (flow.value_serde or result_known) and flow.value != draft.default_value
-    needed = needed or (not flow.key_serde and flow.key != "string" and not flow.is_windowed)
+    inner = flow.key.split(":")[1] if flow.is_windowed else flow.key
+    needed = needed or (not flow.key_serde and inner != "string")
     if not needed and not draft.chance(share):
         return {}
     options = _serdes_of_table(draft, flow, result_known=result_known)
@@ -176,6 +177,7 @@ def materialized_flow(flow: Flow, op_id: str, made: dict) -> Flow:
         flow.value,
         windows=flow.windows,
         versioned=supplier.get("kind") == "versioned",
+        readable=flow.readable,
         store=options.get("store") or supplier.get("name"),
         **serdes,
     )

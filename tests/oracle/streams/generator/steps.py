@@ -166,7 +166,8 @@ def through(draft: Draft, flow: Flow) -> None:
 def to_table(draft: Draft, flow: Flow) -> None:
     if flow.is_windowed and not flow.key_serde:
         return
-    made = materialized(draft, flow)
+    unknown = replace(flow, key_serde=flow.is_windowed, value_serde=False)
+    made = materialized(draft, unknown)
     named = draft.name()
     op_id = draft.add("to_table", flow, **named, **made)
     draft.keep(materialized_flow(replace(flow, kind=TABLE, windows=None), op_id, made))
@@ -231,8 +232,9 @@ def _table_step(
 
 
 def _chosen(draft: Draft, result: Flow) -> dict:
-    """Materialized for one step in four; only then are serdes of its own needed."""
-    return materialized(draft, result, share=1) if draft.chance(0.25) else {}
+    """Materialized for one step in four; its store inherits no serdes, though the table does."""
+    unknown = replace(result, key_serde=False, value_serde=False)
+    return materialized(draft, unknown, share=1) if draft.chance(0.25) else {}
 
 
 def to_stream(draft: Draft, flow: Flow) -> None:
@@ -249,7 +251,7 @@ def to_stream(draft: Draft, flow: Flow) -> None:
 def suppress(draft: Draft, flow: Flow) -> None:
     if flow.versioned and not draft.chance(0.02):
         return
-    if flow.is_windowed and not flow.key_serde:
+    if not draft.can_write(flow, "key", "value"):
         return
     buffer: dict = {}
     closes = flow.windows is not None and draft.chance(0.7)
