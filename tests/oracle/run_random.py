@@ -95,6 +95,7 @@ def main() -> int:
     except OracleMissing as missing:
         say(str(missing))
         return 2
+    sys.stdout.reconfigure(line_buffering=True)  # a log that can be followed
     say(f"seed {seed}")
     kinds = (arguments.only,) if arguments.only else (TOPOLOGIES, COMMITTED)
     comparison = Comparison(oracle, arguments.differences, shrinks=not arguments.no_shrink)

@@ -17,6 +17,7 @@ from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch
 from millstream.streams.kernel.columns import AnyColumn, source_column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
+from millstream.streams.kernel.head_order import HeadOrder
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
 
@@ -57,12 +58,13 @@ class RecordQueue:
         self.next_offset: int | None = None
         """The offset after everything that has been taken or skipped."""
         self.partition_time = -1
-        self.taken = 0
         """The largest timestamp that was read; rows are read before they are taken."""
+        self.taken = 0
         self.taken_time = -1
         """The largest timestamp that was taken."""
         self._committed_time = -1
-        self.ticket = 0
+        self.is_waiting = False
+        """Whether it has a place in the order of its group, or is about to take it."""
         self._context = context
         self._raw: deque[RawBatch] = deque()
         self._rows = Batch([], [], [], [], [])
@@ -241,34 +243,36 @@ class RecordQueue:
 
 
 class PartitionGroup:
-    """The queues of a task. The row with the smallest timestamp goes first; of equal ones, the queue that
-    has waited longer.
-    """
+    """The queues of a task, in the order of their heads' timestamps."""
 
     def __init__(self, queues: dict[str, RecordQueue]) -> None:
         self.queues = queues
-        self._tickets = 0
+        self._order = HeadOrder[RecordQueue]()
+        self._unplaced: list[RecordQueue] = []
+        """Queues that take their places in this order when the next run is wanted; nothing is decoded before."""
 
     def add(self, topic: str, raw: RawBatch) -> None:
         queue = self.queues[topic]
-        was_empty = queue.head_timestamp() is None
         queue.add(raw)
-        if was_empty:
-            self._give_ticket(queue)
+        if not queue.is_waiting:
+            queue.is_waiting = True
+            self._unplaced.append(queue)
 
     def take(self, rows_max: int) -> Run | None:
         """The next run: rows of one topic that no other topic's head comes before."""
-        heads = []
-        for queue in self.queues.values():
-            head = queue.head_timestamp()
-            if head is not None:
-                heads.append((head, queue.ticket, queue))
-        if not heads:
+        while self._unplaced:
+            self._place(self._unplaced[0])
+            del self._unplaced[0]
+        order = self._order
+        if not order:
             return None
-        heads.sort(key=_by_time_then_ticket)
-        queue = heads[0][2]
-        run = queue.take(rows_max, heads[1][0] if len(heads) > 1 else None)
-        self._give_ticket(queue)
+        queue = order.poll()
+        run = queue.take(rows_max, order.smallest)
+        if len(order) > _ORDERED_ALONE_MAX:  # as if the rows had been taken one by one
+            for timestamp in run.batch.timestamps[1:]:
+                order.offer(timestamp, queue)
+                order.poll()
+        self._unplaced.append(queue)
         return run
 
     @property
@@ -281,12 +285,21 @@ class PartitionGroup:
             queue.commit()
 
     def clear(self) -> None:
+        self._order.clear()
+        self._unplaced.clear()
         for queue in self.queues.values():
+            queue.is_waiting = False
             queue.clear()
 
-    def _give_ticket(self, queue: RecordQueue) -> None:
-        self._tickets += 1
-        queue.ticket = self._tickets
+    def _place(self, queue: RecordQueue) -> None:
+        timestamp = queue.head_timestamp()
+        queue.is_waiting = timestamp is not None
+        if timestamp is not None:
+            self._order.offer(timestamp, queue)
+
+
+_ORDERED_ALONE_MAX = 2
+"""Among so few others, taking and offering a queue again leaves them in their order."""
 
 
 def _part(column: AnyColumn, first: int, end: int) -> AnyColumn:
@@ -300,7 +313,3 @@ def _rows(column: SequenceT, first: int, end: int) -> SequenceT:
 
 def _headers_of(raw: RawBatch) -> list[Headers]:
     return raw.headers if raw.headers is not None else [NO_HEADERS] * len(raw)
-
-
-def _by_time_then_ticket(head: tuple[int, int, RecordQueue]) -> tuple[int, int]:
-    return head[0], head[1]

@@ -1,0 +1,61 @@
+"""Which queue of a task comes next: the one whose head has the smallest timestamp (S14).
+
+Of equal ones that which java.util.PriorityQueue would give, since that is what Kafka Streams asks; records that one
+input sends through several internal topics have equal timestamps, so users see this order.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+QueueT = TypeVar("QueueT")
+
+
+class HeadOrder(Generic[QueueT]):
+    """Queues by the timestamps of their heads, as a binary heap."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, QueueT]] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    @property
+    def smallest(self) -> int | None:
+        """The timestamp that comes first."""
+        return self._heap[0][0] if self._heap else None
+
+    def offer(self, timestamp: int, queue: QueueT) -> None:
+        """A queue that has a head. Of equal ones it stays behind those above it."""
+        heap, at = self._heap, len(self._heap)
+        heap.append((timestamp, queue))
+        while at:
+            above = (at - 1) // 2
+            if timestamp >= heap[above][0]:
+                break
+            heap[at] = heap[above]
+            at = above
+        heap[at] = (timestamp, queue)
+
+    def poll(self) -> QueueT:
+        """Take out the queue that comes first; the last one fills its place and sinks."""
+        heap = self._heap
+        first = heap[0][1]
+        last = heap.pop()
+        count = len(heap)
+        if not count:
+            return first
+        at = 0
+        while at < count // 2:
+            below = 2 * at + 1
+            if below + 1 < count and heap[below][0] > heap[below + 1][0]:
+                below += 1
+            if last[0] <= heap[below][0]:
+                break
+            heap[at] = heap[below]
+            at = below
+        heap[at] = last
+        return first
+
+    def clear(self) -> None:
+        self._heap.clear()
