@@ -77,6 +77,8 @@ def _settings(draft: Draft) -> None:
         config["statestore.cache.max.bytes"] = draft.pick("300", "1000", "1048576", "1048576")
     if draft.chance(0.1):
         config["dsl.store.suppliers.class"] = draft.pick("in_memory", "rocksdb")
+    if draft.chance(0.1):
+        config["dsl.store.format"] = "HEADERS"
     if draft.chance(0.02):
         config["ensure.explicit.internal.resource.naming"] = "true"
 
