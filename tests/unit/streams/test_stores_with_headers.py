@@ -342,6 +342,18 @@ def test_a_whole_batch_logs_the_headers_of_each_deletion() -> None:
     task.close()
 
 
+def test_a_whole_batch_without_headers_is_kept_as_rows_without() -> None:
+    built = reduced(store_format=StoreFormat.HEADERS)
+    task = StreamTask(built, built.sub_topologies[0].id, 0, in_memory_stores(), CONFIG)
+    task.add("in", RawBatch([b"a", b"a"], [b"1", b"2"], [1, 2], range(2)))
+    task.process(0)
+    store = task.stores["red"]
+    assert store.rows.get(b"a") == b"\x00" + (2).to_bytes(8, "big") + b"12"
+    row = store.get("a")
+    assert (row, row.headers) == (("12", 2), ())
+    task.close()
+
+
 def test_the_format_is_that_of_stores_on_disk_alone() -> None:
     """Kafka Streams' suppliers of stores in memory know no format."""
 
@@ -390,10 +402,11 @@ def test_the_driver_shows_headers_of_stores_that_keep_them_alone(
     [
         lambda: StoreSpec("s", StoreKind.VERSIONED, with_headers=True),
         lambda: StoreSpec("s", StoreKind.TIMESTAMPED_KEY_VALUE, entries_max=1, with_headers=True),
+        lambda: StoreSpec("s", StoreKind.WINDOW, retain_duplicates=True, with_headers=True),
         lambda: StoreSupplier("s", retain_duplicates=True, with_headers=True),
         lambda: StoreSupplier("s", StoreType.IN_MEMORY, entries_max=1, with_headers=True),
     ],
-    ids=["versioned", "bounded", "duplicates", "bounded supplier"],
+    ids=["versioned", "bounded", "plain window", "duplicates", "bounded supplier"],
 )
 def test_stores_that_cannot_keep_headers_say_so(make: Callable[[], object]) -> None:
     with pytest.raises(

@@ -9,6 +9,7 @@ A value that is None has the length -1. The DSL keeps no headers in its rows (KI
 from __future__ import annotations
 
 from dataclasses import replace
+from struct import Struct
 from typing import Any, Final, NamedTuple, Self
 
 from millstream.streams.errors import InvalidStoreError, SerializationError
@@ -18,6 +19,8 @@ from millstream.streams.state.transaction import TransactionalRows
 
 NO_HEADERS: Final = b"\x00"
 """What a row without headers begins with."""
+pack_time_without_headers: Final = Struct(">xq").pack
+"""What a timestamped row without headers begins with: no headers, and the timestamp."""
 _NO_VALUE: Final = write_varint(-1)
 
 
@@ -44,6 +47,13 @@ class ValueTimestampHeaders(tuple[Any, int]):  # noqa: SLOT001  # a tuple has no
 
     def __repr__(self) -> str:
         return f"ValueTimestampHeaders({self[0]!r}, {self[1]}, {self.headers!r})"
+
+
+def as_row(row: tuple[Any, int] | None) -> ValueTimestampHeaders | None:  # Any: any value
+    """The row of a store with headers; a pair is one that an operator has put, without headers."""
+    if row is None or isinstance(row, ValueTimestampHeaders):
+        return row
+    return ValueTimestampHeaders(*row)
 
 
 class AggregationWithHeaders(NamedTuple):

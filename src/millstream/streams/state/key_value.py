@@ -73,6 +73,8 @@ class TimestampedKeyValueStore(OrderedRows):
         super().__init__(parts)
         self._keeps = parts.value.immutable
         self._decoded: dict[bytes, tuple[Stored, int]] = {}
+        self._pack_row_start = _pack_timestamp
+        """Of a timestamp: what a row begins with that an operator writes."""
 
     def get(self, key: object) -> tuple[Stored, int] | None:
         return self._row(self._encode_key(key))
@@ -143,16 +145,12 @@ class TimestampedKeyValueStore(OrderedRows):
 
     def write_rows(self, rows: RunningRows, written: Written) -> None:
         """Set rows as a batch has left them; `written` is every single step on the way, for the changelog."""
-        decoded, pending, encode, cache = (
-            self._decoded,
-            self.rows.pending,
-            self._encode_value,
-            self.cache,
-        )
+        decoded, pending, cache = self._decoded, self.rows.pending, self.cache
+        pack, encode = self._pack_row_start, self._encode_value
         order = rows if cache is None else reversed(dict.fromkeys(reversed(written.keys)))
         for data in order:
             value, timestamp = row = rows[data]
-            stored = None if value is None else _pack_timestamp(timestamp) + encode(value)
+            stored = None if value is None else pack(timestamp) + encode(value)
             if cache is not None:
                 cache.write(data, data, stored, timestamp)
             pending[data] = stored

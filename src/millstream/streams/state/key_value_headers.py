@@ -10,21 +10,26 @@ from collections.abc import Iterable
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.header_rows import (
     ValueTimestampHeaders,
+    as_row,
+    pack_time_without_headers,
     split_headers,
     with_headers,
     without_headers,
 )
 from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.state.segmented import pack_time, unpack_time
+from millstream.streams.state.store import StoreParts
 
 
 class TimestampedKeyValueStoreWithHeaders(TimestampedKeyValueStore):
     """Rows are ValueTimestampHeaders. Operators of the DSL put theirs without headers (KIP-1285)."""
 
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._pack_row_start = pack_time_without_headers
+
     def get(self, key: object) -> ValueTimestampHeaders | None:
-        row = super().get(key)
-        assert row is None or isinstance(row, ValueTimestampHeaders), "decode_row makes them"
-        return row
+        return as_row(super().get(key))
 
     def put(self, key: object, value: object, timestamp: int, headers: Headers = ()) -> None:
         """Set the row of a key; a None value deletes it."""
@@ -58,8 +63,8 @@ class TimestampedKeyValueStoreWithHeaders(TimestampedKeyValueStore):
 
     @property
     def takes_columns(self) -> bool:
-        """Rows are read and written one by one: a batch knows nothing of their headers."""
-        return False
+        """Not of records with headers: each logs deletions with its own."""
+        return super().takes_columns and not self.record_headers()
 
     def decode_row(self, stored: bytes) -> ValueTimestampHeaders:
         headers, row = split_headers(stored)

@@ -25,6 +25,8 @@ class TimestampedWindowStore(WindowRows):
         super().__init__(parts)
         self._keeps = parts.value.immutable
         self._decoded: dict[bytes, Row] = {}
+        self._pack_row_start = pack_time
+        """Of a timestamp: what a row begins with that an operator writes."""
 
     def row_at(self, key: object, start: int) -> Row | None:
         if start < self.oldest_visible():
@@ -83,7 +85,8 @@ class TimestampedWindowStore(WindowRows):
         """
         if self.cache is not None:
             self._write_to_cache(windows, written)
-        decoded, pending, encode = self._decoded, self.rows.pending, self._encode_value
+        decoded, pending = self._decoded, self.rows.pending
+        pack, encode = self._pack_row_start, self._encode_value
         for start, rows in windows.items():
             self.advance(start)
             for data, row in rows.items():
@@ -93,7 +96,7 @@ class TimestampedWindowStore(WindowRows):
                     pending[row_key] = None
                     decoded.pop(row_key, None)
                 else:
-                    pending[row_key] = pack_time(timestamp) + encode(value)
+                    pending[row_key] = pack(timestamp) + encode(value)
                     decoded[row_key] = row
         if self.changelog is not None and self.cache is None:
             self.changelog.extend(written.keys, written.values, written.timestamps)
@@ -103,7 +106,9 @@ class TimestampedWindowStore(WindowRows):
         for log_key in reversed(dict.fromkeys(reversed(written.keys))):
             data, start = log_key[:-12], unpack_time(log_key, len(log_key) - 12)[0]
             value, timestamp = windows[start][data]
-            stored = None if value is None else pack_time(timestamp) + self._encode_value(value)
+            stored = None
+            if value is not None:
+                stored = self._pack_row_start(timestamp) + self._encode_value(value)
             self.cache.write(self.row_key(data, start), log_key, stored, timestamp)
 
     def logged_value(self, stored: bytes) -> bytes:

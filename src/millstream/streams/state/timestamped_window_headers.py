@@ -8,17 +8,27 @@ from __future__ import annotations
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.header_rows import (
     ValueTimestampHeaders,
+    as_row,
+    pack_time_without_headers,
     split_headers,
     with_headers,
     without_headers,
 )
 from millstream.streams.state.segmented import pack_time, unpack_time
+from millstream.streams.state.store import StoreParts
 from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.window_rows import NO_SEQUENCE
 
 
 class TimestampedWindowStoreWithHeaders(TimestampedWindowStore):
     """Rows are ValueTimestampHeaders. Operators of the DSL put theirs without headers (KIP-1285)."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._pack_row_start = pack_time_without_headers
+
+    def row_at(self, key: object, start: int) -> ValueTimestampHeaders | None:
+        return as_row(super().row_at(key, start))
 
     def put(
         self, key: object, value: object, start: int, timestamp: int, headers: Headers = ()
@@ -45,8 +55,8 @@ class TimestampedWindowStoreWithHeaders(TimestampedWindowStore):
 
     @property
     def takes_columns(self) -> bool:
-        """Rows are read and written one by one: a batch knows nothing of their headers."""
-        return False
+        """Not of records with headers: each logs deletions with its own."""
+        return super().takes_columns and not self.record_headers()
 
     def decode_row(self, stored: bytes) -> ValueTimestampHeaders:
         headers, row = split_headers(stored)

@@ -76,6 +76,10 @@ class StoreSpec:
             raise ValueError(
                 f"store {self.name}: kind CUSTOM and supplier= belong together, and to no other kind"
             )
+        if self.retain_duplicates and self.kind is StoreKind.TIMESTAMPED_WINDOW:
+            raise ValueError(
+                f"store {self.name}: retain_duplicates belongs to windows without timestamps, kind WINDOW"
+            )
         can_keep_headers = self.kind in _KINDS_WITH_HEADERS and self.entries_max is None
         if self.with_headers and not can_keep_headers:
             kinds = ", ".join(kind.value for kind in _KINDS_WITH_HEADERS)
