@@ -35,9 +35,10 @@ class Position:
 
 def stored_position(task: StreamTask, file: Path) -> Position | None:
     """None for a task that has never committed here."""
-    for store in task.stores:
-        marker = task.store_marker(store)
-        return None if marker is None else Position.decode(marker)
+    if task.stores:
+        markers = (task.store_marker(store) for store in task.stores)
+        known = next((marker for marker in markers if marker is not None), None)
+        return None if known is None else Position.decode(known)
     return Position.decode(file.read_text()) if file.exists() else None
 
 

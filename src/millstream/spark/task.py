@@ -89,12 +89,11 @@ class TaskRun:
     def run(self, rows: Iterable[pa.RecordBatch]) -> TaskReport:
         """Processes the rows of the source and commits. Raises what the kernel or the broker raises; then nothing is committed."""
         known = stored_position(self._task, self._file)
-        if known is None:
-            self._restore()
-        else:
+        if known is not None:
             self._position = known
             self._require_same_topics()
             self._task.resume(known.times)
+        self._restore(is_new=known is None)
         for batch in rows:
             self._add(batch)
         output = self._task.process(SystemClock().now().wall_ms)
@@ -140,13 +139,18 @@ class TaskRun:
             if fresh.num_rows:
                 self._task.add(topic, as_raw(fresh))
 
-    def _restore(self) -> None:
-        """Reads the changelogs into stores that have no position: new ones, and those whose directory is gone."""
-        reader = self._link.reader()
-        for topic, position in self._task.restore_positions().items():
+    def _restore(self, *, is_new: bool) -> None:
+        """Reads the changelogs into stores that have no position: new ones, lost ones, those of the user's own in memory."""
+        reader, task = self._link.reader(), self._task
+        lost = [store for store in task.stores if task.store_marker(store) is None]
+        positions = task.restore_positions()
+        for topic in (
+            task.changelog_topics[store] for store in lost if store in task.changelog_topics
+        ):
+            position = positions[topic]
             start = self._offset(topic, EARLIEST)
             end = self._offset(topic, LATEST)
-            if end > start and self._origin.batch == 0:
+            if is_new and end > start and self._origin.batch == 0:
                 raise ConfigError(
                     f"application {self._spec.config.application_id} has state in topic {topic}, but its directory is new: "
                     "what it has counted would be counted again. Give it the directory it had, or reset it: "
@@ -158,7 +162,8 @@ class TaskRun:
                 self._task.restore(topic, as_raw(batch))
                 self._restored += batch.num_rows
             self._task.end_restore(topic)
-        commit(self._task, self._position, self._file)
+        if is_new:
+            commit(self._task, self._position, self._file)
 
     def _require_same_topics(self) -> None:
         """A new checkpoint over stores that are there is a good start, unless they know other topics of these names."""

@@ -16,7 +16,7 @@ from millstream.spark import task as task_module
 from millstream.spark.origin import Origin
 from millstream.spark.reading import as_rows
 from millstream.spark.task import StoreLocked, TaskReport, TaskSpec, open_run
-from millstream.streams import ProcessorContext, Record, StreamsBuilder
+from millstream.streams import ProcessorContext, Record, StoreKind, StoreSpec, StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
@@ -193,6 +193,61 @@ def test_a_lost_store_is_restored_from_its_changelog(world: World) -> None:
     report = world.batch(1)
     assert report.restored == 2
     assert world.counts() == {b"a": 2, b"b": 1}
+
+
+class Seen:
+    """A store of the user's own that lives in memory: it must come back in every micro-batch."""
+
+    def init(self, context: Any) -> None:
+        self._context = context
+        self._values: set[bytes] = set()
+        context.register(lambda records: self._values.update(each.key for each in records))
+
+    def add(self, value: bytes) -> bool:
+        """Whether it is new."""
+        if value in self._values:
+            return False
+        self._values.add(value)
+        self._context.log(value, b"")
+        return True
+
+    def rollback(self) -> None:
+        raise AssertionError("nothing fails here")
+
+    def close(self) -> None:
+        pass
+
+
+class OnlyNew:
+    def init(self, context: Any) -> None:
+        self._context, self._seen = context, context.store("seen")
+
+    def process(self, record: Record) -> None:
+        if self._seen.add(record.value.encode()):
+            self._context.forward(record)
+
+
+class WorldOfNewValues(World):
+    """Counts the values that were never seen before; the counts are on disk, what was seen is in memory."""
+
+    def _topology(self) -> Topology:
+        builder = StreamsBuilder()
+        builder.add_state_store(StoreSpec("seen", StoreKind.CUSTOM, supplier=Seen))
+        new = builder.stream(self.input, key=string(), value=string()).process(
+            OnlyNew, stores=["seen"]
+        )
+        counts = new.group_by(lambda _, value: value, key=string(), value=string(), name="by-value")
+        counts.count().to_stream().to(self.output, value=long())
+        return builder.build()
+
+
+def test_a_store_in_memory_is_restored_in_every_batch(topics: Any, tmp_path: Path) -> None:
+    world = WorldOfNewValues(topics, tmp_path / "state", topics.new("seen"))
+    for values in (b"ab", b"bc", b"ca"):
+        world.topics.put(world.input, [{"value": bytes([value])} for value in values])
+        world.batch(0)
+    world.batch(1)
+    assert world.counts() == {b"a": 1, b"b": 1, b"c": 1}
 
 
 def test_a_new_directory_for_an_application_with_state_is_refused(world: World) -> None:

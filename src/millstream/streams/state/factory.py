@@ -11,7 +11,11 @@ from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
 from millstream.streams.topology.stores import StoreSpec
 
 if TYPE_CHECKING:
+    from rocksdict import Options
+
     from millstream.streams.state.rocksdb import RocksDatabase
+
+    ConfigureRocksDB = Callable[[Options], object]
 
 
 class TaskStores(Protocol):
@@ -55,9 +59,16 @@ class RocksTaskStores:
     Stores declared in memory stay there unless `persist_all`: a runner whose processes come and go keeps them too.
     """
 
-    def __init__(self, directory: Path, *, persist_all: bool) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        persist_all: bool = False,
+        configure: ConfigureRocksDB | None = None,
+    ) -> None:
         self._directory = directory
         self._persist_all = persist_all
+        self._configure = configure
         self._database: RocksDatabase | None = None
 
     def open(self, spec: StoreSpec) -> ByteStore:
@@ -67,7 +78,7 @@ class RocksTaskStores:
 
         if self._database is None:
             self._directory.mkdir(parents=True, exist_ok=True)
-            self._database = RocksDatabase(str(self._directory))
+            self._database = RocksDatabase(str(self._directory), self._configure)
         return RocksByteStore(self._database, spec.name)
 
     def directory(self) -> str | None:
@@ -88,6 +99,13 @@ def in_memory_stores() -> StoreFactory:
     return lambda _task_id: MemoryTaskStores()
 
 
-def rocksdb_stores(directory: Path, *, persist_all: bool = False) -> StoreFactory:
-    """The persistent stores of a task in one database, `directory/<task id>`; see RocksTaskStores."""
-    return lambda task_id: RocksTaskStores(directory / task_id, persist_all=persist_all)
+def rocksdb_stores(
+    directory: Path, *, persist_all: bool = False, configure: ConfigureRocksDB | None = None
+) -> StoreFactory:
+    """The persistent stores of a task in one database, `directory/<task id>`; see RocksTaskStores.
+
+    `configure` changes the options of each database before it is opened, as Kafka Streams' RocksDBConfigSetter.
+    """
+    return lambda task_id: RocksTaskStores(
+        directory / task_id, persist_all=persist_all, configure=configure
+    )

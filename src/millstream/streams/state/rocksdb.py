@@ -7,10 +7,12 @@ reads its rows in pages and keeps no iterator from one to the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice, takewhile
+from typing import Any
 
-from rocksdict import Options, Rdict, WriteBatch
+from rocksdict import Options, Rdict, ReadOptions, WriteBatch
 
 from millstream.streams.errors import InvalidStoreError
 
@@ -20,9 +22,11 @@ _PAGE_ROWS = 1024
 class RocksDatabase:
     """One database directory. Raises what RocksDB raises when another process has it open."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, configure: Callable[[Options], object] | None = None) -> None:
         options = Options(raw_mode=True)
         options.create_if_missing(True)
+        if configure is not None:
+            configure(options)
         self._open: Rdict | None = Rdict(path, options)
         self._together: WriteBatch | None = None
 
@@ -106,18 +110,10 @@ class RocksByteStore:
 
     def _page(self, low: bytes, end: bytes, *, reverse: bool) -> list[tuple[bytes, bytes]]:
         """Up to a page of rows in [low, end), from the far end when reversed."""
-        at = self._database.rows.iter()
-        page: list[tuple[bytes, bytes]] = []
-        if reverse:
-            at.seek_for_prev(end)
-            if at.valid() and at.key() == end:
-                at.prev()
-            while at.valid() and at.key() >= low and len(page) < _PAGE_ROWS:
-                page.append((at.key(), at.value()))
-                at.prev()
-        else:
-            at.seek(low)
-            while at.valid() and at.key() < end and len(page) < _PAGE_ROWS:
-                page.append((at.key(), at.value()))
-                at.next()
-        return page
+        below_end = ReadOptions()
+        below_end.set_iterate_upper_bound(end)
+        rows: Any = self._database.rows  # Any: the stub knows not that keys are bytes in raw mode
+        if not reverse:
+            return list(islice(rows.items(from_key=low, read_opt=below_end), _PAGE_ROWS))
+        from_the_end = rows.items(backwards=True, read_opt=below_end)
+        return list(islice(takewhile(lambda row: row[0] >= low, from_the_end), _PAGE_ROWS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +55,12 @@ def test_a_runner_may_keep_stores_that_were_declared_in_memory(
     again = rocksdb_stores(tmp_path, persist_all=persist_all)("0_0")
     assert again.open(spec("one", persistent=False)).get(b"a") == kept
     again.close()
+
+
+def test_the_options_of_a_database_may_be_changed(tmp_path: Path) -> None:
+    def small_buffers(options: Any) -> None:
+        options.set_write_buffer_size(1 << 20)
+
+    rocksdb_stores(tmp_path, configure=small_buffers)("0_0").open(spec("one"))
+    (written,) = (tmp_path / "0_0").glob("OPTIONS-*[0-9]")
+    assert "write_buffer_size=1048576" in written.read_text()
