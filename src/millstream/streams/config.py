@@ -33,6 +33,7 @@ class StreamsConfig:
     `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
     unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
     time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
+    `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
     """
 
     application_id: str
@@ -47,6 +48,7 @@ class StreamsConfig:
     cache_max_bytes: int = 0
     window_emit_interval_ms: int = 0
     join_emit_interval_ms: int = 0
+    max_task_idle_ms: int = 0
     on_production_error: OnError | ProductionHandler = OnError.FAIL
     handle_global_errors: bool = False
     metrics_recording_level: RecordingLevel = RecordingLevel.INFO

@@ -19,6 +19,7 @@ from millstream.streams.kernel.caches import TaskCaches
 from millstream.streams.kernel.compile import make_operator, source_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
+from millstream.streams.kernel.idling import Idling, Readiness
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
 from millstream.streams.kernel.processors import Process
@@ -26,7 +27,12 @@ from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, Source
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.state import TaskState
 from millstream.streams.kernel.stateless import PassThrough
-from millstream.streams.kernel.task_metrics import PROCESS, PUNCTUATE, task_metrics
+from millstream.streams.kernel.task_metrics import (
+    ENFORCED_PROCESSING,
+    PROCESS,
+    PUNCTUATE,
+    task_metrics,
+)
 from millstream.streams.metrics import MetricName, RecordingLevel, Sensor, Statistic
 from millstream.streams.processor import PunctuationType
 from millstream.streams.queries.answers import answer
@@ -116,6 +122,7 @@ class StreamTask:
                 for reader in self._readers(each.node, pattern_topics):
                     queues[reader.topic] = RecordQueue(reader, self._context, self._failures)
         self._group = PartitionGroup(queues)
+        self._idling = Idling(config.max_task_idle_ms)
         self._has_processors = self._start_processors()
 
     # What the runner sees.
@@ -210,6 +217,17 @@ class StreamTask:
     def add(self, topic: str, raw: RawBatch) -> None:
         """Queue records of one input topic, in offset order."""
         self._group.add(topic, raw)
+
+    def is_ready(self, lags: Mapping[str, int], wall_clock_ms: int) -> bool:
+        """Whether to process now, or to wait for topics that have nothing queued (`max_task_idle_ms`, S15).
+
+        `lags`: by input topic, how many records lie behind those that were added; leave out what is not known yet.
+        For runners that read several topics side by side; one that adds all there is need not ask.
+        """
+        readiness = self._idling.judge(self._group.queues.values(), lags, wall_clock_ms)
+        if readiness is Readiness.ENFORCED:
+            self._context.counts["", ENFORCED_PROCESSING] += 1
+        return readiness is not Readiness.WAIT
 
     def process(self, wall_clock_ms: int, records_max: int | None = None) -> TaskOutput:
         """Process what is queued, at most `records_max` records, and give out everything produced.
