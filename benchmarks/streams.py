@@ -117,7 +117,7 @@ def peers(records: int) -> dict[str, float]:
 
 
 def best(workload: Workload, records: int, rounds: int, *, rocksdb: bool) -> Figure:
-    given = batches(records, workload.keys)
+    given = batches(max(records // workload.share, 2 * BATCH), workload.keys)
     figures = []
     for _ in range(rounds):
         fed = [as_arrow(raw) for raw in given] if workload.arrow else given
@@ -148,12 +148,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=[each.name for each in WORKLOADS])
     arguments = parser.parse_args()
     chosen = [each for each in WORKLOADS if each.name in arguments.names]
-    records = max(arguments.records, 2 * BATCH)
     for workload in chosen:
-        report(workload, best(workload, records, arguments.rounds, rocksdb=False), 1, "memory")
+        report(
+            workload,
+            best(workload, arguments.records, arguments.rounds, rocksdb=False),
+            1,
+            "memory",
+        )
         if workload.stateful and not arguments.no_rocksdb:
-            report(workload, best(workload, records, 1, rocksdb=True), 0.5, "RocksDB")
-    figures = peers(records // 5)
+            report(workload, best(workload, arguments.records, 1, rocksdb=True), 0.5, "RocksDB")
+    figures = peers(arguments.records // 5)
     for name, per_second in figures.items():
         print(f"{name:39} {per_second / 1000:6.0f} k/s")
     if not figures:

@@ -34,6 +34,8 @@ class Workload:
     cached: bool = False
     keys: int = 1_000
     stateful: bool = True
+    share: int = 1
+    """Only one of so many records: the slow ones would take all the time."""
     arrow: bool = False
     """Keys and values come as Arrow, as from Spark and poll_arrow."""
 
@@ -131,8 +133,8 @@ WORKLOADS = [
     Workload("aggregate, cache", aggregate, 400_000, cached=True),
     Workload("10 s tumbling aggregate", tumbling_aggregate, 200_000),
     Workload("10 s tumbling count", tumbling_count, 200_000),
-    Workload("session count", session_count),
-    Workload("sliding count", sliding_count),
+    Workload("session count", session_count, share=10),
+    Workload("sliding count", sliding_count, share=20),
     Workload("stream-table join", join, 300_000),
     Workload("count", count, 2_000_000),
     Workload("count, cache", count, 2_000_000, cached=True),

@@ -51,7 +51,7 @@ class KeyFold(Operator):
             versions = VersionedRows(store)
             folded = self.fold(batch, batch.keys, versions)
             return as_versions(self._result(batch, *folded), versions.valid_to)
-        if not store.takes_columns:
+        if len(batch) == 1 or not store.takes_columns:
             folded = self.fold(batch, batch.keys, WriteThroughRows(store.get, store.put))
             return self._result(batch, *folded)
         try:

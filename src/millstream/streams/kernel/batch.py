@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import compress
+from typing import TypeVar
 
 from millstream.streams.kernel.columns import AnyColumn, Data, values_of
 
 Headers = tuple[tuple[str, bytes | None], ...]
+SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 NO_HEADERS: Headers = ()
 
 
@@ -74,6 +76,24 @@ class Batch:
             None if newest is None else list(compress(newest, mask)),
         )
 
+    def part(self, first: int, end: int) -> Batch:
+        """Rows first to end; shares its lists with the batch where these are all."""
+        old, newest = self.old_values, self.newest
+        return Batch(
+            _part(self.key_column, first, end),
+            _part(self.value_column, first, end),
+            rows_of(self.timestamps, first, end),
+            rows_of(self.headers, first, end),
+            rows_of(self.ordinals, first, end),
+            None if old is None else rows_of(old, first, end),
+            None if newest is None else rows_of(newest, first, end),
+        )
+
+    def as_lists(self) -> Batch:
+        """The same rows, all of them read: cheaper where they are going to be taken one by one."""
+        self.key_column, self.value_column = self.keys, self.values
+        return self
+
     def take(self, rows: Sequence[int]) -> Batch:
         """The rows at these positions, in their order."""
         old, newest = self.old_values, self.newest
@@ -86,6 +106,11 @@ class Batch:
             None if old is None else [old[i] for i in rows],
             None if newest is None else [newest[i] for i in rows],
         )
+
+
+def rows_of(column: SequenceT, first: int, end: int) -> SequenceT:
+    """Rows first to end; the column itself where these are all."""
+    return column if end - first == len(column) else column[first:end]  # type: ignore[return-value]  # of its own kind
 
 
 def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
@@ -117,6 +142,10 @@ def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
 
 def _where(column: AnyColumn, mask: Sequence[object]) -> AnyColumn:
     return list(compress(column, mask)) if isinstance(column, list) else column.where(mask)
+
+
+def _part(column: AnyColumn, first: int, end: int) -> AnyColumn:
+    return rows_of(column, first, end) if isinstance(column, list) else column.part(first, end)
 
 
 def _take(column: AnyColumn, rows: Sequence[int]) -> AnyColumn:

@@ -20,6 +20,10 @@ class EmitInterval:
         self._interval_ms = interval_ms
         self._next_ms = 0
 
+    @property
+    def is_always_over(self) -> bool:
+        return self._interval_ms == 0
+
     def is_over(self, now_ms: int) -> bool:
         """Whether the time to look has come; the next interval then begins."""
         if now_ms < self._next_ms:

@@ -18,6 +18,7 @@ from millstream.streams.state.suppression_buffer import NO_TIMESTAMP, Suppressio
 from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology import operators as ops
+from millstream.streams.vectorised import Vectorised
 
 TABLE_STORES = (
     TimestampedKeyValueStore,
@@ -182,6 +183,7 @@ class StreamTableJoin(Operator):
         self._as_of = AsOf() if tables.is_versioned(spec.view) else None
         self._lookup = tables.lookup(spec.view, self._as_of)
         self._joiner = spec.joiner
+        self.reads_arrays = isinstance(spec.joiner, Vectorised)
         self._with_key = spec.with_key
         self._left = spec.left
         self._key_mapper = spec.key_mapper

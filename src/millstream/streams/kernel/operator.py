@@ -11,12 +11,14 @@ from millstream.streams.kernel.context import TaskContext
 class Operator(ABC):
     """Sub-classes say in `multiplies` whether one row may become several, and in `has_side_effects` whether
     the user can see when they are called; `needs_records` forbids batches of more than one row;
+    `reads_arrays`: columns whose rows are of a known type are welcome, even columns of one row;
     `forwards_then_forgets` wants to know when what it gave has gone through everything below.
     """
 
     multiplies = False
     has_side_effects = False
     needs_records = False
+    reads_arrays = False
     forwards_then_forgets = False
 
     def __init__(self, context: TaskContext) -> None:

@@ -60,14 +60,19 @@ class Plan:
         self._on_failure = on_failure
         self._order = _parents_first(source)
         self.record_at_a_time = single or not _merges_by_ordinal(source, self._order)
+        self._reads_arrays = any(each.operator.reads_arrays for each in self._order)
         self._origins_matter = origins_matter
         self._forgetful = [e.operator for e in self._order if e.operator.forwards_then_forgets]
 
     def run(self, batch: Batch) -> None:
         """Send rows from the source through everything below it."""
         if self.record_at_a_time:
-            for row in range(len(batch)):
-                self._depth_first.deliver(self._source, batch.take((row,)))
+            if not self._reads_arrays:
+                batch = batch.as_lists()
+            rows = len(batch)
+            for row in range(rows):
+                one = batch if rows == 1 else batch.part(row, row + 1)
+                self._depth_first.deliver(self._source, one)
         else:
             self._run_batch(batch)
 

@@ -10,18 +10,16 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any, TypeVar
+from typing import Any
 
 from millstream.streams.errors import StreamsError
-from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch
-from millstream.streams.kernel.columns import AnyColumn, source_column
+from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch, rows_of
+from millstream.streams.kernel.columns import source_column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
 from millstream.streams.kernel.head_order import HeadOrder
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
-
-SequenceT = TypeVar("SequenceT", bound=Sequence[object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +101,10 @@ class RecordQueue:
             self.next_offset = self._end_offset
         else:
             self.next_offset = offsets[-1] + 1
-        batch = Batch(
-            _part(rows.key_column, first, end),
-            _part(rows.value_column, first, end),
-            _rows(timestamps, first, end),
-            _rows(rows.headers, first, end),
-            list(range(end - first)),
-        )
-        raw_keys = _rows(self._raw_keys, first, end)
-        raw_values = _rows(self._raw_values, first, end)
+        batch = rows.part(first, end)
+        batch.ordinals = list(range(end - first))
+        raw_keys = rows_of(self._raw_keys, first, end)
+        raw_values = rows_of(self._raw_values, first, end)
         newest = max(batch.timestamps)
         self.taken_time = max(self.taken_time, newest)
         return Run(
@@ -300,15 +293,6 @@ class PartitionGroup:
 
 _ORDERED_ALONE_MAX = 2
 """Among so few others, taking and offering a queue again leaves them in their order."""
-
-
-def _part(column: AnyColumn, first: int, end: int) -> AnyColumn:
-    return _rows(column, first, end) if isinstance(column, list) else column.part(first, end)
-
-
-def _rows(column: SequenceT, first: int, end: int) -> SequenceT:
-    """Rows first to end; the column itself where these are all."""
-    return column if end - first == len(column) else column[first:end]  # type: ignore[return-value]  # of its own kind
 
 
 def _headers_of(raw: RawBatch) -> list[Headers]:

@@ -85,7 +85,7 @@ class Sink(Operator):
             topics = self._extracted(batch)
             for topic in dict.fromkeys(topics):
                 self._write(topic, batch.where([each == topic for each in topics]))
-        return batch.take(())
+        return Batch([], [], [], [], [])
 
     def _extracted(self, batch: Batch) -> list[str]:
         extract = self._node.topic

@@ -9,6 +9,7 @@ from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.results import no_pair, not_several
 from millstream.streams.topology import operators as ops
+from millstream.streams.vectorised import Vectorised
 
 
 class PassThrough(Operator):
@@ -32,6 +33,7 @@ class Filter(Operator):
     def __init__(self, context: TaskContext, spec: ops.Filter) -> None:
         super().__init__(context)
         self._predicate = spec.predicate
+        self.reads_arrays = isinstance(spec.predicate, Vectorised)
         self._negate = spec.negate
 
     def process(self, batch: Batch) -> Batch:
@@ -76,6 +78,7 @@ class SelectKey(Operator):
     def __init__(self, context: TaskContext, spec: ops.SelectKey) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
+        self.reads_arrays = isinstance(spec.mapper, Vectorised)
 
     def process(self, batch: Batch) -> Batch:
         return batch.with_keys(mapped(self._mapper, batch.key_column, batch.value_column))
@@ -87,6 +90,7 @@ class MapValues(Operator):
     def __init__(self, context: TaskContext, spec: ops.MapValues) -> None:
         super().__init__(context)
         self._mapper = spec.mapper
+        self.reads_arrays = isinstance(spec.mapper, Vectorised)
         self._with_key = spec.with_key
 
     def process(self, batch: Batch) -> Batch:
@@ -189,7 +193,7 @@ class Branch(Operator):
         for predicate in self._predicates:
             if predicate is None:
                 routed.append(rest)
-                rest = rest.take(())
+                rest = rest.part(0, 0)
                 continue
             mask = [bool(each) for each in map(predicate, rest.keys, rest.values)]
             routed.append(rest.where(mask))

@@ -23,6 +23,7 @@ from millstream.streams.state.segmented import pack_time
 from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.window_rows import NO_SEQUENCE
 from millstream.streams.topology import operators as ops
+from millstream.streams.windows import TimeWindows
 
 Name = Any  # Any: what the caller of a fold wants to know of the rows that were updated
 Namer = Callable[[Any, Any, int, int], Name]  # Any: keys of any type
@@ -82,8 +83,10 @@ class WindowAggregate(Operator):
     def _process_updates(self, batch: Batch) -> Batch:
         store, windows = self._store, self._windows
         open_ms = windows.size_ms + windows.grace_ms
-        if store.takes_columns and store.keeps_open_windows(
-            store.times.get(self._time, -1), open_ms
+        if (
+            len(batch) > 1
+            and store.takes_columns
+            and store.keeps_open_windows(store.times.get(self._time, -1), open_ms)
         ):
             return self._update_together(batch)
         updates = self._fold(batch, batch.keys, self._write_through, _windowed)
@@ -195,17 +198,35 @@ class WindowAggregate(Operator):
         )
 
     def _process_final(self, batch: Batch) -> Batch:
-        """Row by row: update the store, then give out the windows that this row has closed."""
+        """Update the store up to a row that can close windows, give those out, and go on behind it."""
         closed = Batch([], [], [], [], [], [] if self._send_old else None)
-        for row in range(len(batch)):
-            one = batch.take((row,))
-            self._process_updates(one)
+        first = 0
+        while first < len(batch):
+            end = self._end_of_open(batch.timestamps, first)
+            part = batch.part(first, end)
+            self._process_updates(part)
             if self._interval.is_over(self.context.wall_clock_ms):
-                self._close_windows(one, closed)
+                self._close_windows(part, closed)
+            first = end
         self.context.counts[self._time, FINAL_EMIT] += len(closed)
         return closed
 
-    def _close_windows(self, one: Batch, closed: Batch) -> None:
+    def _end_of_open(self, timestamps: list[int], first: int) -> int:
+        """The end of the rows that can be processed together: the last of them is the first that can close a window."""
+        if not self._interval.is_always_over:
+            return len(timestamps) if first else 1  # the wall clock stands still during a run
+        windows, times = self._windows, self._store.times
+        if not isinstance(windows, TimeWindows):
+            return len(timestamps)  # unlimited windows never close
+        stream_time, emitted = times.get(self._time, -1), times.get(self._emitted, -1)
+        start = max(0, ((emitted - windows.size_ms) // windows.advance_ms + 1) * windows.advance_ms)
+        closing_time = start + windows.size_ms + windows.grace_ms
+        for row in range(first, len(timestamps)):
+            if timestamps[row] >= closing_time or stream_time >= closing_time:
+                return row + 1
+        return len(timestamps)
+
+    def _close_windows(self, rows: Batch, closed: Batch) -> None:
         size, store = self._windows.size_ms, self._store
         close_time = store.times[self._time] - self._windows.grace_ms
         emitted = store.times.get(self._emitted, -1)
@@ -220,8 +241,8 @@ class WindowAggregate(Operator):
             closed.keys.append(window)
             closed.values.append(value)
             closed.timestamps.append(timestamp)
-            closed.headers.append(one.headers[0])
-            closed.ordinals.append(one.ordinals[0])
+            closed.headers.append(rows.headers[-1])
+            closed.ordinals.append(rows.ordinals[-1])
             if closed.old_values is not None:
                 closed.old_values.append(None)
 
