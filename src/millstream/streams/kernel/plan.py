@@ -200,7 +200,8 @@ def _merges_by_ordinal(source: PlanNode, order: list[PlanNode]) -> bool:
     )
     if any(count > 1 for count in users.values()):
         return False
-    return all(_is_simple_meeting(source, places) for places in _meetings(order))
+    turns = {each.name: turn for turn, each in enumerate(order)}
+    return all(_is_simple_meeting(source, places, turns) for places in _meetings(order))
 
 
 def _meetings(order: list[PlanNode]) -> list[set[str]]:
@@ -219,10 +220,16 @@ def _meetings(order: list[PlanNode]) -> list[set[str]]:
     return meetings + [names for names in sinks.values() if len(names) > 1]
 
 
-def _is_simple_meeting(source: PlanNode, places: set[str]) -> bool:
-    """All paths part at one node whose rows have an ordinal each, and share nothing until they meet."""
+def _is_simple_meeting(source: PlanNode, places: set[str], turns: dict[str, int]) -> bool:
+    """All paths part at one node whose rows have an ordinal each, and share nothing until they meet.
+
+    `turns`: when each node runs; rows of one ordinal meet in the order of the last nodes on their paths.
+    """
     paths = _paths(source, places)
     if paths is None:
+        return False
+    arrivals = [(turns[path[-1].name], turns[path[-2].name]) for path in paths if len(path) > 1]
+    if arrivals != sorted(arrivals):
         return False
     shared = 0
     while (

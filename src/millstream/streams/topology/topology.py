@@ -153,13 +153,13 @@ class Topology:
         group_of: dict[str, set[str]] = {}
         for sources in self.copartitioned_sources:
             topics = hash_order(
-                topic
+                self.decorated(topic, application_id)
                 for name in copy_order(sources)  # a source that was merged into another is gone
                 if isinstance(node := self.nodes.get(name), SourceNode)
                 for topic in node.topics
             )
             known = (group_of[topic] for topic in topics if topic in group_of)
             group = next(known, set[str]())
-            group.update(self.decorated(topic, application_id) for topic in topics)
+            group.update(topics)
             group_of.update(dict.fromkeys(topics, group))
         return tuple({frozenset(group): None for group in group_of.values()})

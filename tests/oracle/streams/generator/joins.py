@@ -141,7 +141,9 @@ def join_on_foreign_key(draft: Draft, flow: Flow) -> None:
         flow, value=value, value_serde=False, versioned=False, store=None, windows=None
     )
     made = {}
-    if not flow.is_windowed and draft.chance(0.35):
+    if flow.is_windowed and not draft.can_write(result, "value"):
+        return
+    if not flow.is_windowed and (not draft.can_write(result, "value") or draft.chance(0.35)):
         unknown = replace(result, key_serde=False)
         made = materialized(draft, unknown, share=1, may_be_versioned=False)
     op = draft.pick("fk_join", "fk_left_join")

@@ -108,3 +108,42 @@ def _finish(draft: Draft, flow: Flow) -> None:
         flow = draft.flows[before]
     if flow.kind == STREAM and draft.chance(0.95):
         steps.send(draft, flow)
+
+
+TABLES_ONLY: dict[Step, int] = {
+    steps.filter_table: 3,
+    steps.map_table_values: 3,
+    joins.join_tables: 5,
+    joins.join_on_foreign_key: 4,
+}
+
+
+def random_tables(name: str, rng: random.Random) -> dict:
+    """Tables made of tables, whose final rows follow from the final rows of the input topics; each goes to a topic.
+
+    The result of op `oN` goes to topic `final-oN`.
+    """
+    draft = Draft(rng)
+    for _ in range(rng.randint(1, 3)):
+        sources.add_table(draft)
+    for _ in range(rng.randint(1, 6)):
+        flow = draft.find(lambda each: each.value in {"string", "long"})
+        assert flow is not None, "there is a table to begin with"
+        rng.choices(list(TABLES_ONLY), list(TABLES_ONLY.values()))[0](draft, flow)
+    for flow in list(draft.flows):
+        stream = draft.add("to_stream", flow)
+        topic = f"final-{flow.id}"
+        draft.topics[topic] = {"key": flow.key, "value": flow.value}
+        produced = {"key": flow.key, "value": flow.value}
+        draft.ops.append({"op": "to", "from": stream, "topic": topic, "produced": produced})
+    for op in draft.ops:
+        _keep_newest(op)
+    return draft.spec(name)
+
+
+def _keep_newest(op: dict) -> None:
+    """Versioned tables leave out late records, others take the last one that came."""
+    options = op.get("materialized", {})
+    if options.get("supplier", {}).get("kind") == "versioned":
+        options["store"] = options.pop("supplier")["name"]
+    op.get("consumed", {}).pop("timestamps", None)
