@@ -11,12 +11,15 @@ from datetime import timedelta
 from typing import Any, assert_type
 
 from millstream.streams import (
+    ContextualProcessor,
     GlobalKTable,
     JoinWindows,
     KStream,
     KTable,
     Materialized,
     OffsetReset,
+    ProcessorContext,
+    Record,
     RecordContext,
     SessionWindows,
     SlidingWindows,
@@ -24,10 +27,12 @@ from millstream.streams import (
     StreamsBuilder,
     Suppressed,
     TimeWindows,
+    TopologyBuilder,
     Windowed,
 )
 from millstream.streams.aggregates import Mean, mean_of, sum_of
 from millstream.streams.serdes import Serde, double, long, string, time_windowed
+from millstream.testing import MockProcessorContext
 
 
 @dataclass
@@ -250,6 +255,55 @@ def foreign_keys_have_the_type_of_the_other_key(builder: StreamsBuilder) -> None
     )
     assert_type(joined, KTable[str, str])
     table.join(customers(builder), lambda order, customer: order, foreign_key=lambda o: o.cents)  # type: ignore[arg-type, return-value]  # text
+
+
+class Total:
+    """Adds up what each customer has spent."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context = context
+
+    def process(self, record: Record[str, Order]) -> None:
+        assert_type(record.value, Order)
+        self.context.forward(record.with_key(record.value.customer).with_value(record.value.cents))
+        self.context.forward(record)  # type: ignore[arg-type]  # an order
+
+
+class Audit:
+    def process(self, record: Record[str, Order]) -> None:
+        """Without a context it forwards nothing."""
+
+
+class City(ContextualProcessor[str, Customer, str, str]):
+    def process(self, record: Record[str, Customer]) -> None:
+        self.context.forward(record.with_value(record.value.city))
+
+
+class Cents:
+    def transform(self, key: str, value: Order | None) -> int:
+        return 0 if value is None else value.cents
+
+
+def processors_say_what_they_take_and_forward(builder: StreamsBuilder) -> None:
+    stream, table = orders(builder), customers(builder)
+    assert_type(stream.process(Total), KStream[str, int])
+    assert_type(stream.process_values(Total), KStream[str, int])
+    stream.process(Audit)
+    assert_type(table.to_stream().process(City, stores=["cities"]), KStream[str, str])
+    assert_type(stream.to_table().transform_values(Cents), KTable[str, int])
+    stream.process(City)  # type: ignore[arg-type]  # of customers
+    table.transform_values(Cents)  # type: ignore[arg-type]  # of orders
+    stream.process(Total())  # type: ignore[call-overload]  # a supplier, the class itself
+    nodes = TopologyBuilder().add_source("orders", "orders", key=string(), value=ORDERS)
+    nodes.add_processor("total", Total, "orders").add_sink("out", "out", "total")
+    nodes.add_processor("total", object, "orders")  # type: ignore[arg-type]  # no process
+
+
+def processors_are_tested_with_a_mock_of_any_type() -> None:
+    processor, context = Total(), MockProcessorContext()
+    processor.init(context)
+    processor.process(Record("1", Order("ann", 5), 0))
+    processor.process(Record("1", "order", 0))  # type: ignore[arg-type]  # an order
 
 
 def options_can_be_kept_in_variables(builder: StreamsBuilder) -> None:

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from millstream.streams.processor import Headers, Record
 
@@ -79,10 +80,13 @@ class Response:
 
 Answer = OnError | Response
 
-DeserializationHandler = Callable[[ErrorContext, Record, Exception], Answer]
+RawRecord = Record[bytes | None, bytes | None]
+AnyRecord = Record[Any, Any]  # Any: user types
+
+DeserializationHandler = Callable[[ErrorContext, RawRecord, Exception], Answer]
 """(where, the record with key and value as bytes, what the serde raised)."""
 
-ProcessingHandler = Callable[[ErrorContext, Record | None, Exception], Answer]
+ProcessingHandler = Callable[[ErrorContext, AnyRecord | None, Exception], Answer]
 """(where, the record that the node was given, what was raised); no record where a punctuation failed.
 
 The value of a table's record is the new value.

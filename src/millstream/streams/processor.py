@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from millstream.streams.options import RecordContext
 from millstream.streams.serdes.serde import Serde
@@ -21,26 +21,41 @@ if TYPE_CHECKING:
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
+K = TypeVar("K")
+V = TypeVar("V")
+K_co = TypeVar("K_co", covariant=True)
+V_co = TypeVar("V_co", covariant=True)
+KIn = TypeVar("KIn")
+VIn = TypeVar("VIn")
+KOut = TypeVar("KOut")
+VOut = TypeVar("VOut")
+KIn_contra = TypeVar("KIn_contra", contravariant=True)
+VIn_contra = TypeVar("VIn_contra", contravariant=True)
+KOut_contra = TypeVar("KOut_contra", contravariant=True)
+VOut_contra = TypeVar("VOut_contra", contravariant=True)
+KOut_co = TypeVar("KOut_co", covariant=True)
+VOut_co = TypeVar("VOut_co", covariant=True)
+
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Record(Generic[K_co, V_co]):
     """What a processor is given and forwards. Change it with the `with_…` methods."""
 
-    key: Any  # Any: user types
-    value: Any  # Any: user types
+    key: K_co
+    value: V_co
     timestamp: int
     headers: Headers = ()
 
-    def with_key(self, key: object) -> Record:
+    def with_key(self, key: K) -> Record[K, V_co]:
         return Record(key, self.value, self.timestamp, self.headers)
 
-    def with_value(self, value: object) -> Record:
+    def with_value(self, value: V) -> Record[K_co, V]:
         return Record(self.key, value, self.timestamp, self.headers)
 
-    def with_timestamp(self, timestamp: int) -> Record:
+    def with_timestamp(self, timestamp: int) -> Record[K_co, V_co]:
         return Record(self.key, self.value, timestamp, self.headers)
 
-    def with_headers(self, headers: Headers) -> Record:
+    def with_headers(self, headers: Headers) -> Record[K_co, V_co]:
         return Record(self.key, self.value, self.timestamp, headers)
 
 
@@ -57,8 +72,8 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
-class ProcessorContext(Protocol):
-    """What a processor may use. One per processor and task."""
+class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
+    """What a processor may use. One per processor and task. Its types are those of the records it forwards."""
 
     @property
     def application_id(self) -> str: ...
@@ -83,7 +98,7 @@ class ProcessorContext(Protocol):
     def metrics(self) -> StreamsMetrics:
         """Where a processor adds metrics of its own."""
 
-    def forward(self, record: Record, child: str | None = None) -> None:
+    def forward(self, record: Record[KOut_contra, VOut_contra], child: str | None = None) -> None:
         """Send a record to all children, or to the one named; all below have seen it when this returns.
 
         Raises StreamsError outside `process` and punctuations, and for a child that there is not.
@@ -127,33 +142,39 @@ class ProcessorContext(Protocol):
         """Those whose names begin so, without the prefix."""
 
 
-class Processor(Protocol):
-    """The one method a processor must have."""
+class Processor(Protocol[KIn_contra, VIn_contra]):
+    """The one method a processor must have. Without `init` it has no context, so it forwards nothing."""
 
-    def process(self, record: Record) -> None: ...
+    def process(self, record: Record[KIn_contra, VIn_contra]) -> None: ...
 
 
-class ContextualProcessor:
+class ForwardingProcessor(Protocol[KIn_contra, VIn_contra, KOut_co, VOut_co]):
+    """A processor that asks for its context; the context's types are those of what it forwards."""
+
+    def init(self, context: ProcessorContext[KOut_co, VOut_co]) -> None: ...
+
+    def process(self, record: Record[KIn_contra, VIn_contra]) -> None: ...
+
+
+class ContextualProcessor(Generic[KIn, VIn, KOut, VOut]):
     """A base for processors that want their context: `init` keeps it as `self.context`."""
 
-    context: ProcessorContext
+    context: ProcessorContext[KOut, VOut]
 
-    def init(self, context: ProcessorContext) -> None:
+    def init(self, context: ProcessorContext[KOut, VOut]) -> None:
         self.context = context
 
-    def process(self, record: Record) -> None:
+    def process(self, record: Record[KIn, VIn]) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define process(record)")
 
 
-class ValueTransformer(Protocol):
+class ValueTransformer(Protocol[KIn_contra, VIn_contra, VOut_co]):
     """What `KTable.transform_values` calls; `init(context)` and `close()` are called if they are there.
 
     It cannot forward or schedule: its result is what `transform` returns.
     """
 
-    def transform(self, key: Any, value: Any, /) -> Any: ...  # Any: user types
+    def transform(self, key: KIn_contra, value: VIn_contra | None, /) -> VOut_co: ...
 
 
-ValueTransformerSupplier = Callable[[], ValueTransformer]
-
-ProcessorSupplier = Callable[[], Processor]
+ProcessorSupplier = Callable[[], Processor[Any, Any]]  # Any: where nothing is known of the types

@@ -32,7 +32,7 @@ from millstream.streams.windows import to_ms
 class CapturedForward:
     """A record that was forwarded; `child` is None where it goes to all children."""
 
-    record: Record
+    record: Record[Any, Any]  # Any: user types
     child: str | None = None
 
 
@@ -182,7 +182,11 @@ class MockProcessorContext:
     def metrics(self) -> StreamsMetrics:
         return self._task.metrics
 
-    def forward(self, record: Record, child: str | None = None) -> None:
+    def forward(
+        self,
+        record: Record[Any, Any],  # Any: user types
+        child: str | None = None,
+    ) -> None:
         """Remember the record."""
         self._forwarded.append(CapturedForward(record, child))
 

@@ -13,7 +13,7 @@ from millstream.streams.dsl.graph import (
 )
 from millstream.streams.dsl.stream_joins import StreamJoins
 from millstream.streams.options import Materialized, Partitioner, TopicExtractor
-from millstream.streams.processor import ProcessorSupplier
+from millstream.streams.processor import ForwardingProcessor, Processor
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
@@ -283,9 +283,25 @@ class KStream(StreamJoins[K, V]):
 
     # Processors.
 
+    @overload
     def process(
         self,
-        supplier: ProcessorSupplier,
+        supplier: Callable[[], ForwardingProcessor[K, V, K2, V2]],
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[K2, V2]: ...
+    @overload
+    def process(
+        self,
+        supplier: Callable[[], Processor[K, V]],
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[Any, Any]: ...  # Any: without a context nothing is forwarded
+    def process(
+        self,
+        supplier: Callable[[], Processor[K, V]],
         *,
         stores: Iterable[str] = (),
         name: str | None = None,
@@ -294,9 +310,25 @@ class KStream(StreamJoins[K, V]):
         node = self._add_processor("KSTREAM-PROCESSOR-", ops.Process(supplier), stores, name)
         return self._next(node, None, None, rekeyed=True)
 
+    @overload
     def process_values(
         self,
-        supplier: ProcessorSupplier,
+        supplier: Callable[[], ForwardingProcessor[K, V, K, V2]],
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def process_values(
+        self,
+        supplier: Callable[[], Processor[K, V]],
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[K, Any]: ...  # Any: without a context nothing is forwarded
+    def process_values(
+        self,
+        supplier: Callable[[], Processor[K, V]],
         *,
         stores: Iterable[str] = (),
         name: str | None = None,

@@ -23,7 +23,7 @@ from millstream.streams.dsl.table_definitions import (
 )
 from millstream.streams.dsl.table_join import TableJoinOptions, join_tables
 from millstream.streams.options import Materialized
-from millstream.streams.processor import ValueTransformerSupplier
+from millstream.streams.processor import ValueTransformer
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
@@ -150,12 +150,12 @@ class KTable(Generic[K, V]):
 
     def transform_values(
         self,
-        supplier: ValueTransformerSupplier,
+        supplier: Callable[[], ValueTransformer[K, V, V2]],
         *,
         stores: Iterable[str] = (),
         name: str | None = None,
         materialized: Materialized[K, V2] | None = None,
-    ) -> KTable[K, Any]:  # Any: a transformer returns what it likes
+    ) -> KTable[K, V2]:
         """transform(key, value) of a transformer gives the new value, also for null; `stores` are those it uses."""
         check_supplier("transform_values", supplier, "transform")
         connected = names_of_stores("transform_values", stores)

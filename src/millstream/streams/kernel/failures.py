@@ -144,7 +144,7 @@ class Failures:
         return OnError.CONTINUE
 
     def _ask_processing(
-        self, place: ErrorContext, record: Record | None, error: Exception
+        self, place: ErrorContext, record: Record[object, object] | None, error: Exception
     ) -> Response:
         handler = self._config.on_processing_error
         if isinstance(handler, OnError):

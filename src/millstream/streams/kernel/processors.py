@@ -71,7 +71,7 @@ class ProcessorContext:
             raise ConfigError(f"{self._node} asks for the default serde: set {name} in the config")
         return serde
 
-    def forward(self, record: Record, child: str | None = None) -> None:
+    def forward(self, record: Record[object, object], child: str | None = None) -> None:
         """Send a record to all children, or to the one named."""
         if self.emit is None or not self._is_called:
             raise StreamsError(
