@@ -158,7 +158,8 @@ class TaskRun:
                 )
             first = max(position or 0, start)
             self._task.start_restore(topic, first, end)
-            for batch in self._link.iterate(reader.read(topic, self._origin.task, first, end)):
+            records = reader.read(topic, self._origin.task, first, end, headers=True)
+            for batch in self._link.iterate(records):
                 self._task.restore(topic, as_raw(batch))
                 self._restored += batch.num_rows
             self._task.end_restore(topic)

@@ -286,6 +286,48 @@ def test_stream_time_goes_on_from_one_micro_batch_to_the_next(topics: Any, tmp_p
     assert [r["value"] for r in world.topics.get(world.output)] == [b"100", b"100", b"120"]
 
 
+class ShowsLastHeaders:
+    stores = (
+        StoreSpec(
+            "last",
+            StoreKind.TIMESTAMPED_KEY_VALUE,
+            key=string(),
+            value=string(),
+            with_headers=True,
+        ),
+    )
+
+    def init(self, context: ProcessorContext) -> None:
+        self.context, self.last = context, context.store("last")
+
+    def process(self, record: Record) -> None:
+        known = self.last.get(record.key)
+        self.last.put(record.key, record.value, record.timestamp, record.headers)
+        if known is not None:
+            self.context.forward(record.with_value(str(known.headers)))
+
+
+class HeadersWorld(World):
+    def _topology(self) -> Topology:
+        builder = StreamsBuilder()
+        stream = builder.stream(self.input, key=string(), value=string())
+        stream.process(ShowsLastHeaders).to(self.output, key=string(), value=string())
+        return builder.build()
+
+
+def test_a_store_is_restored_with_the_headers_of_its_rows(topics: Any, tmp_path: Path) -> None:
+    import shutil
+
+    world = HeadersWorld(topics, tmp_path / "state", topics.new("headers"))
+    given = {"key": b"k", "value": b"a", "headers": [("h", b"v")]}
+    world.topics.put(world.input, [given])
+    world.batch(0)
+    shutil.rmtree(world.directory)
+    world.topics.put(world.input, [given])
+    assert world.batch(0).restored == 1
+    assert [r["value"] for r in world.topics.get(world.output)] == [b"(('h', b'v'),)"]
+
+
 def test_two_attempts_at_once_are_kept_apart(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task_module, "OPEN_TIMEOUT_MS", 200)
     world.topics.put(world.input, [{"value": b"a"}])
