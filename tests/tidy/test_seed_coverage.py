@@ -43,3 +43,15 @@ def test_the_tests_that_are_named_exist() -> None:
         if source is None or (name and not re.search(rf"\b(def|class) {name}\b", source)):
             missing.append(f"{path}::{name}" if name else path)
     assert missing == []
+
+
+def test_each_rule_of_streams_has_a_test_named_after_it_or_a_reason() -> None:
+    """S1-S47: `test_s22_…`, `test_s19_s21_…`."""
+    names = [
+        name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for name in re.findall(r"def test_((?:s\d\d_)+)", path.read_text())
+    ]
+    tested = {int(number) for name in names for number in re.findall(r"\d\d", name)}
+    excused = {int(row[0][1:]) for row in ROWS if re.fullmatch(r"S\d\d", row[0])}
+    assert set(range(1, 48)) - tested - excused == set()
