@@ -29,6 +29,7 @@ FORBIDDEN_TEXT = {
     r"/root/": "a path of one machine",
     r"pypi\.org|pythonhosted|npmjs|crates\.io|repo1?\.maven": "the host of a package index",
     r"\b(FIXME|TODO|XXX|HACK)\b": "a leftover: do it, or write an issue",
+    r"<{7} |>{7} ": "half of a merge",
 }
 BANNED_MODULE_NAMES = {"utils", "util", "helpers", "helper", "base", "common", "misc"}
 
