@@ -14,6 +14,7 @@ from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 from millstream.testing.timeline_steps import Happening, Step
 
 _TICK_COLUMNS = 10
+_AXIS_COLUMNS_MIN = 10
 _COLUMNS_PER_MS_MAX = 4
 
 Reach = tuple[int, int]
@@ -43,10 +44,10 @@ class _Axis:
 def draw_windows(
     steps: Sequence[Step], reach: Mapping[str, Reach], *, closed: bool, width: int
 ) -> str:
-    """Lines of at most `width` columns. `closed`: the end of a window belongs to it."""
+    """Lines of at most `width` columns, if that leaves room for an axis. `closed`: the end of a window belongs to it."""
     rows = list(_labels(steps))
-    gutter = max(len(label) for label, _ in rows) + 2
-    axis = _axis(list(_times(steps, reach)), width - gutter - 4)
+    gutter = max((len(label) for label, _ in rows), default=0) + 2
+    axis = _axis(list(_times(steps, reach)), max(_AXIS_COLUMNS_MIN, width - gutter - 4))
     lines = [" " * gutter + line for line in _draw_axis(axis)]
     for label, (happening, step) in rows:
         drawn = "" if happening is None else _draw(happening, step, axis, reach, closed)
@@ -79,8 +80,9 @@ def _times(steps: Sequence[Step], reach: Mapping[str, Reach]) -> Iterator[int]:
 
 def _axis(times: list[int], width: int) -> _Axis:
     """As many columns as fit, by a round scale; from 0 unless that would be mostly empty."""
-    end = max(times)
-    start = 0 if min(times) <= end - min(times) else min(times)
+    start, end = min(times, default=0), max(times, default=0)
+    if start <= end - start:
+        start = 0
     for columns in range(_COLUMNS_PER_MS_MAX, 0, -1):
         if (end - start) * columns <= width:
             return _Axis(start, end, columns, 1)
@@ -124,7 +126,7 @@ def _draw_cause(cause: Happening, step: Step, axis: _Axis, reach: Reach) -> str:
 
 
 def _draw_window(window: Windowed[object], axis: _Axis, closed: bool, is_gone: bool) -> str:
-    """One without an end goes beyond the axis; one of a single moment is a stroke."""
+    """One without an end goes beyond the axis; one of a single moment, or narrower than a column, is a stroke."""
     first, last = axis.at(window.start_ms), axis.at(window.end_ms)
     if first == last:
         return " " * first + "|"

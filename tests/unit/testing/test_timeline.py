@@ -185,6 +185,19 @@ def test_long_times_get_a_coarser_axis() -> None:
     assert picture.count("[──") == 2
 
 
+def test_pictures_of_nothing_and_in_little_room_are_drawn() -> None:
+    windows = TimeWindows.tumbling(timedelta(days=1))
+    counted = topology(
+        lambda s: s.group_by_key().windowed_by(windows).count().to_stream().to("out", value=long())
+    )
+    copied = topology(lambda s: s.to("out"))
+    assert timeline(counted, []) == timeline(counted, [], width=1)
+    assert timeline(copied, []) == ""
+    inputs = [("in", "k", "a", 5), ("in", "k", "b", 10**12)]
+    assert timeline(counted, inputs, width=1).count("\n") == 5
+    assert timeline(copied, inputs, width=1).count("time │") == 2
+
+
 def test_topics_named_by_a_function_are_lanes_and_default_serdes_are_used() -> None:
     builder = StreamsBuilder()
     builder.stream("in").to(lambda key, value, context: f"to-{value}")
