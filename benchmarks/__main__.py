@@ -1,8 +1,8 @@
 """`make bench`, or `python -m benchmarks NAME...`: runs the benchmarks one after another, each in a fresh process.
 
 Every benchmark measures us and a peer in the same run, A B A B, and prints ratios: absolute figures depend on the machine.
-The peers are Python packages of requirements/dev.txt. With MILLSTREAM_KAFKA_CLASSPATH naming Kafka's jars the benchmarks
-of broker and clients start an Apache Kafka beside us.
+The peers are Python packages of requirements/dev.txt, and of requirements/peers.txt in an environment of their own. With
+MILLSTREAM_KAFKA_CLASSPATH naming Kafka's jars the benchmarks of broker and clients start an Apache Kafka beside us.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BENCHMARKS = {
     "clients": "produce and consume, against confluent-kafka, aiokafka and kafka-python",
     "client_latency": "time to an acknowledgement, and from producer to consumer, against the other clients",
     "client_footprint": "import time, memory per partition, processor time of an idle consumer, against the other clients",
-    "streams": "operators on the kernel",
+    "streams": "the streams kernel alone, beside the operators of quixstreams and faust",
     "pipeline": "topic to topic on Apache Spark",
 }
 
