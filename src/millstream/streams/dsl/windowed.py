@@ -17,7 +17,7 @@ from millstream.streams.dsl.materialize import (
 )
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
-from millstream.streams.options import Materialized
+from millstream.streams.options import Materialized, StoreType
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed, time_windowed
 from millstream.streams.topology import StoreKind, StoreSpec
@@ -171,12 +171,14 @@ class TimeWindowedKStream(Generic[K, V]):
     def _window_store(self, spec: StoreSpec, materialized: AnyMaterialized | None) -> StoreSpec:
         windows = self._windows
         final = self._emit is EmitStrategy.ON_WINDOW_CLOSE
+        given = None if materialized is None else materialized.supplier
+        in_order_of_keys = given is not None and given.type is StoreType.ROCKSDB
         return replace(
             retained(spec, materialized, windows.retention_ms),
             kind=StoreKind.TIMESTAMPED_WINDOW,
             window_size_ms=windows.size_ms,
             caching=spec.caching and not final,
-            time_ordered=final,
+            time_ordered=final and not in_order_of_keys,
         )
 
 

@@ -11,6 +11,8 @@ from millstream.streams import (
     Materialized,
     SessionWindows,
     SlidingWindows,
+    StoreSupplier,
+    StoreType,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
@@ -90,6 +92,22 @@ def test_s23_closed_windows_are_looked_for_once_an_interval_of_the_wall_clock(wi
     kept = Materialized("s", key=string(), value=string(), retention=ms(500))
     inputs = "L:a@1 L:b@11 L:c@21 +999 L:d@31 +1 L:e@41"
     assert run(closing(windows, kept), inputs, window_emit_interval_ms=1_000) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (StoreType.ROCKSDB, "5:a@0/10=c@8 5:b@0/10=bx@7 5:b@4/14=x@7 5:z@0/10=a@1"),
+        (StoreType.IN_MEMORY, "5:a@0/10=c@8 5:b@0/10=bx@7 5:z@0/10=a@1 5:b@4/14=x@7"),
+    ],
+)
+def test_s23_windows_in_a_store_chosen_by_hand_go_out_in_its_order(kind, expected: str) -> None:
+    """Of keys on disk, of time in memory; the store that the library chooses is in order of time on disk too."""
+    supplier = StoreSupplier("s", kind, retention=ms(500), window_size=ms(10))
+    kept = Materialized(supplier=supplier, key=string(), value=string())
+    inputs = "L:z=a@1 L:b=b@3 L:b=x@7 L:a=c@8 L:c@40"
+    windows = closing(SlidingWindows.of(ms(10)), kept)
+    assert run(windows, inputs) == expected
 
 
 def test_s26_windows_come_out_when_closed_with_timestamps_of_their_own() -> None:
