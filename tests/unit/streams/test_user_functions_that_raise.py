@@ -430,3 +430,31 @@ def test_a_partition_that_the_topic_has_not_is_refused() -> None:
     task.add("in", RawBatch([b"a"], [b"x"], [0], range(1)))
     with pytest.raises(ProcessingError, match="there is no partition 4"):
         task.process(0)
+
+
+def test_the_record_of_a_batch_is_found_where_a_function_may_be_called_again() -> None:
+    def no_c(value: str) -> str:
+        return fails() if value == "c" else value
+
+    assert error_in_a_batch(lambda b: b.stream("in").map_values(no_c).to("out")) == (
+        "node KSTREAM-MAPVALUES-0000000001 failed on in-0 offset 7: Mistake('it is mine')"
+    )
+
+
+def test_where_a_function_has_changed_a_store_the_batch_is_named() -> None:
+    def no_c(_key: str, value: str, _aggregate: str) -> str:
+        return fails() if value == "c" else value
+
+    assert error_in_a_batch(lambda b: b.stream("in").group_by_key().aggregate(str, no_c)) == (
+        "node KSTREAM-AGGREGATE-0000000002 failed on in-0 offsets 5 to 8: Mistake('it is mine')"
+    )
+
+
+def error_in_a_batch(calls: Callable[[StreamsBuilder], object]) -> str:
+    builder = StreamsBuilder()
+    calls(builder)
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), TEXT)
+    task.add("in", RawBatch([b"k"] * 4, [b"a", b"b", b"c", b"d"], [0] * 4, range(5, 9)))
+    with pytest.raises(ProcessingError) as failed:
+        task.process(0)
+    return str(failed.value)

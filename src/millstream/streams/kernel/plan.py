@@ -92,7 +92,7 @@ class Plan:
                 if routed is None:
                     routed = [each.operator.process(rows)] * len(each.children)
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-                self._on_failure(each.name, rows, error)
+                self._on_failure(each.name, *_narrowed(each, rows, error))
                 continue
             for child, given in zip(each.children, routed, strict=True):
                 inbox[child.name].append(given)
@@ -161,6 +161,21 @@ class DepthFirst:
         for below in each.children:
             if child is None or below.name == child:
                 self.deliver(below, rows)
+
+
+def _narrowed(each: PlanNode, rows: Batch, error: Exception) -> tuple[Batch, Exception]:
+    """The one row that fails and its error, where functions may be called again to find it; else all rows."""
+    node = each.node
+    if not isinstance(node, ProcessorNode) or node.stores or each.operator.has_side_effects:
+        return rows, error
+    for row in range(len(rows)):
+        one = rows.take((row,))
+        try:
+            if each.operator.route(one) is None:
+                each.operator.process(one)
+        except Exception as again:  # noqa: BLE001  # it is the same, or none of the row's alone
+            return (one, again) if repr(again) == repr(error) else (rows, error)
+    return rows, error
 
 
 def _parents_first(source: PlanNode) -> list[PlanNode]:
