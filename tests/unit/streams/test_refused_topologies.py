@@ -19,14 +19,20 @@ from millstream.streams import (
     KTable,
     Materialized,
     OffsetReset,
+    Record,
     StoreSupplier,
     StoreType,
     StreamJoined,
     StreamsBuilder,
     Suppressed,
 )
-from millstream.streams.errors import TopologyError
+from millstream.streams.errors import StreamsError, TopologyError
 from millstream.streams.topology import StoreKind, StoreSpec
+
+
+class Forget:
+    def process(self, record: Record) -> None:
+        pass
 
 
 def ms(milliseconds: int) -> timedelta:
@@ -374,3 +380,13 @@ def test_what_the_same_grouped_stream_shares_is_not_refused() -> None:
     grouped.count()
     builder.stream("in").to("out")
     assert list(builder.build().internal_topics) == ["mine-repartition"]
+
+
+def test_repartitions_that_kafka_streams_cannot_merge_are_refused() -> None:
+    """4.3.1: StreamsException, "Found a null keyChangingChild node"."""
+    builder = StreamsBuilder(optimization="merge.repartition.topics")
+    processed = rekeyed(builder).process(Forget)
+    grouped = processed.group_by_key().cogroup(lambda key, value, total: total)
+    grouped.cogroup(processed.group_by_key(), lambda key, value, total: total).aggregate(int)
+    with pytest.raises(StreamsError, match="the repartitions below KSTREAM-KEY-SELECT-0000000001"):
+        builder.build()

@@ -17,6 +17,7 @@ from millstream.streams.dsl.graph import (
     repartition_node,
 )
 from millstream.streams.dsl.stream_stream_join import StreamJoinGraphNode
+from millstream.streams.errors import StreamsError
 from millstream.streams.topology import SinkNode
 
 
@@ -57,7 +58,10 @@ def optimize(graph: StreamGraph, wanted: frozenset[Optimization]) -> None:
 
 
 def _merge_repartitions(graph: StreamGraph) -> None:
-    """Repartition once, right below the node that changed the key, instead of once for every operator."""
+    """Repartition once, right below the node that changed the key, instead of once for every operator.
+
+    Raises StreamsError where Kafka Streams cannot do so either.
+    """
     _move_causes_to_merges(graph)
     for cause, repartitions in graph.repartitions.items():
         if not repartitions:
@@ -66,7 +70,11 @@ def _merge_repartitions(graph: StreamGraph) -> None:
         merged.priority = cause.priority  # so that it is written before what follows the cause
         for old in repartitions:
             below = nearest(old, lambda each, cause=cause: cause in each.parents)  # type: ignore[misc]  # bound now
-            assert below is not None, "a repartition was noted for a node above it"
+            if below is None:  # two repartitions below one node between, as in Kafka Streams
+                raise StreamsError(
+                    f"the repartitions below {cause.name} cannot be merged, as several are behind one of its children: "
+                    "leave merge.repartition.topics out, or call repartition() once before them"
+                )
             _link(merged, below)
             _unlink(cause, below)
             for child in list(old.children):
