@@ -28,6 +28,12 @@ class StoreFormat(StrEnum):
     HEADERS = "headers"
     """Room for headers in every store on disk (KIP-1285). Stores in memory have none, as in Kafka Streams."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> StoreFormat | None:
+        """Kafka writes them in capitals, and takes them either way."""
+        named = str(value).lower()
+        return next((each for each in cls if each.value == named), None)
+
 
 class OffsetReset(StrEnum):
     """Where a source begins when the group has no committed offset."""

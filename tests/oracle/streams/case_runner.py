@@ -80,7 +80,7 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
         explicit = config.pop("ensure.explicit.internal.resource.naming")
         builder["explicit_names"] = explicit == "true"
     if "dsl.store.format" in config:
-        builder["store_format"] = StoreFormat(config.pop("dsl.store.format").lower())
+        builder["store_format"] = StoreFormat(config.pop("dsl.store.format"))
     if "topology.optimization" in config:
         builder["optimization"] = config.pop("topology.optimization")
     fields = {

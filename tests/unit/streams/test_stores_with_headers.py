@@ -365,6 +365,16 @@ def test_the_format_is_that_of_stores_on_disk_alone() -> None:
     assert not is_headered(store_format=StoreFormat.HEADERS, store_type=StoreType.IN_MEMORY)
 
 
+@pytest.mark.parametrize("written", ["headers", "HEADERS", StoreFormat.HEADERS])
+def test_the_format_may_be_written_as_kafka_does(written: str) -> None:
+    assert reduced(store_format=written).stores["red"].with_headers
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="'plain' is not a valid StoreFormat"):
+        StreamsBuilder(store_format="plain")
+
+
 def test_a_supplier_decides_for_itself() -> None:
     def with_headers(supplier: StoreSupplier, store_format: StoreFormat) -> bool:
         builder = StreamsBuilder(store_format=store_format)

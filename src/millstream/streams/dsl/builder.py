@@ -48,7 +48,7 @@ class StreamsBuilder:
         explicit_names: bool = False,
         optimization: str = "none",
     ) -> None:
-        self._graph = StreamGraph(store_type, store_format)
+        self._graph = StreamGraph(StoreType(store_type), StoreFormat(store_format))
         self._explicit_names = explicit_names
         self._optimizations = optimizations(optimization)
 
