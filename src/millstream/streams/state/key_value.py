@@ -39,8 +39,8 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
     def rows_between(
         self, lower: object, upper: object, *, reverse: bool
     ) -> Iterator[tuple[Stored, Stored]]:
-        first = b"" if lower is None else self._encode_key(lower)
-        end = None if upper is None else self._encode_key(upper) + b"\x00"
+        first = b"" if lower is None else self.key_bytes(lower)
+        end = None if upper is None else self.key_bytes(upper) + b"\x00"
         return self._decoded_rows(self.rows.scan(first, end, reverse=reverse))
 
     def prefix_scan(
@@ -53,7 +53,7 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
 
     def get_flushed(self, key: object) -> Stored:
         """The row of a key as it was when the record cache was last flushed, or None."""
-        entry = None if self.cache is None else self.cache.entry(self._encode_key(key))
+        entry = None if self.cache is None else self.cache.entry(self.key_bytes(key))
         if entry is None:
             return self.get(key)
         return None if entry.before is None else self.decode_row(entry.before)
@@ -77,7 +77,11 @@ class TimestampedKeyValueStore(OrderedRows):
         """Of a timestamp: what a row begins with that an operator writes."""
 
     def get(self, key: object) -> tuple[Stored, int] | None:
-        return self._row(self._encode_key(key))
+        try:
+            data = self._encode_key(key)
+        except Exception as error:
+            raise self._unaskable(key) from error
+        return self._row(data)
 
     def _row(self, data: bytes) -> tuple[Stored, int] | None:
         row = self._decoded.get(data)
@@ -199,7 +203,7 @@ class KeyValueStore(OrderedRows):
     """Rows are values."""
 
     def get(self, key: object) -> Stored:
-        stored = self.rows.get(self._encode_key(key))
+        stored = self.rows.get(self.key_bytes(key))
         return None if stored is None else self._decode_value(stored)
 
     def put(self, key: object, value: object) -> None:

@@ -47,7 +47,7 @@ class PlainWindowStore(WindowRows):
         if start < self.oldest_visible() or (self._duplicates and not self.spec.persistent):
             return None
         sequence = _SEQUENCE.pack(self.times.get(_SEQUENCE_NAME, 0))
-        log_key = self._encode_key(key) + pack_time(start) + sequence
+        log_key = self.key_bytes(key) + pack_time(start) + sequence
         stored = self.rows.get(self.segment(start) + log_key)
         return None if stored is None else self._decode_value(stored)
 

@@ -71,7 +71,7 @@ class SegmentedStore(StateStore):
     def rows_of(
         self, data: bytes, low: int, high: int, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Stored rows with low <= time <= high whose key may begin with these bytes, segment by segment."""
+        """Stored rows of these times that may have this key, segment by segment; the caller looks at both."""
         high = max(low, min(high, self._newest))
         segments = range(low // self._segment_ms, high // self._segment_ms + 1)
         for number in reversed(segments) if reverse else segments:
@@ -80,9 +80,7 @@ class SegmentedStore(StateStore):
                 first, end = segment, pack_time(number + 1)
             else:
                 first, end = segment + data + pack_time(low), segment + data + pack_time(high + 1)
-            for row_key, stored in self.rows.scan(first, end, reverse=reverse):
-                if low <= self.row_time(row_key) <= high:
-                    yield row_key, stored
+            yield from self.rows.scan(first, end, reverse=reverse)
 
     def oldest_visible(self) -> int:
         oldest = self._newest - self._retention_ms

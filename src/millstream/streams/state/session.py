@@ -76,12 +76,12 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def sessions_of_key(
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool
     ) -> list[Session]:
-        data = self._encode_key(key)
+        data = self.key_bytes(key)
         low = max(earliest_end, self.oldest_visible())
         found = []
         for row_key, stored in self.rows_of(data, low, MAX_TIMESTAMP - 1, reverse=reverse):
             row_data, start, end = self._split(row_key)
-            if row_data == data and start <= latest_start:
+            if row_data == data and start <= latest_start and end >= low:
                 found.append((Windowed(key, start, end), self.decode_row(stored)))
         if not self.spec.persistent:  # of sessions with one end the latest start comes first
             found.sort(key=lambda row: (row[0].end_ms, -row[0].start_ms), reverse=reverse)
@@ -98,7 +98,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     ) -> Iterator[Session]:
         low = max(earliest_end, self.oldest_visible())
         found = self._ended_between(low, latest_end, reverse=reverse)
-        first, last = (None if key is None else self._encode_key(key) for key in keys)
+        first, last = (None if key is None else self.key_bytes(key) for key in keys)
         for data, session, value in found:
             in_range = (first is None or first <= data) and (last is None or data <= last)
             if in_range and session.start_ms <= latest_start:

@@ -177,6 +177,13 @@ class StateStore(ABC):
         self.is_open = False
         self.rows.close(self.name)
 
+    def key_bytes(self, key: object) -> bytes:
+        """The bytes of a key that is asked for. Raises SerializationError where its serde cannot write it."""
+        try:
+            return self._encode_key(key)
+        except Exception as error:
+            raise self._unaskable(key) from error
+
     def encoded(self, key: object, value: object) -> tuple[bytes, bytes | None]:
         """Key and value as bytes."""
         try:
@@ -204,6 +211,12 @@ class StateStore(ABC):
             except Exception:  # noqa: BLE001  # the one that was looked for
                 return self._unwritable(key, value)
         raise AssertionError(f"store {self.name} can write all {len(keys)} rows, and could not")
+
+    def _unaskable(self, key: object) -> SerializationError:
+        never = ": a key is never None" if key is None else ""
+        return SerializationError(
+            f"store {self.name} cannot be asked for key {type(key).__name__} with serde {self._key.name}{never}"
+        )
 
     def _unwritable(self, key: object, value: object) -> SerializationError:
         return SerializationError(

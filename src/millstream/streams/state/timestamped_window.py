@@ -31,7 +31,7 @@ class TimestampedWindowStore(WindowRows):
     def row_at(self, key: object, start: int) -> Row | None:
         if start < self.oldest_visible():
             return None
-        return self._row(self._encode_key(key), start)
+        return self._row(self.key_bytes(key), start)
 
     def _row(self, data: bytes, start: int) -> Row | None:
         row_key = self.row_key(data, start)

@@ -41,7 +41,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
 
     def get(self, key: object, as_of_ms: int | None = None) -> VersionedRecord | None:
         """Beyond the history only the newest version is found."""
-        versions = self._versions(self._encode_key(key))
+        versions = self._versions(self.key_bytes(key))
         valid_to = None
         for version in versions:
             if as_of_ms is None or version.timestamp <= as_of_ms:
@@ -79,7 +79,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
     def history(self, key: object) -> Iterator[VersionedRecord]:
         """The versions that may be asked for, the newest first, without deletions."""
         valid_to: int | None = None
-        for version in self._versions(self._encode_key(key)):
+        for version in self._versions(self.key_bytes(key)):
             if valid_to is not None and valid_to <= self._oldest_ms:
                 return
             record = self._record(version, valid_to)

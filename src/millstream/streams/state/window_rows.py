@@ -33,14 +33,14 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
     def rows_of_key(
         self, key: object, time_from: int, time_to: int, *, reverse: bool = False
     ) -> list[tuple[int, Stored]]:
-        data = self._encode_key(key)
+        data = self.key_bytes(key)
         low = max(time_from, self.oldest_visible())
         if time_to < low:
             return []
         found = []
         for row_key, stored in self.rows_of(data, low, time_to, reverse=reverse):
             row_data, start = self.split(row_key)
-            if row_data == data:
+            if row_data == data and low <= start <= time_to:
                 found.append((start, self.decode_row(stored)))
         return found
 
@@ -53,8 +53,8 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         found = ((*self.split(row_key), stored) for row_key, stored in rows)
         if not (self._time_first or self.spec.persistent):
             found = iter(sorted(found, key=lambda row: (row[1], row[0]), reverse=reverse))
-        first = b"" if key_from is None else self._encode_key(key_from)
-        last = None if key_to is None else self._encode_key(key_to)
+        first = b"" if key_from is None else self.key_bytes(key_from)
+        last = None if key_to is None else self.key_bytes(key_to)
         for data, start, stored in found:
             if first <= data and (last is None or data <= last):
                 yield self.window(data, start), self.decode_row(stored)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from millstream.streams import Record, StreamsBuilder, StreamsConfig
-from millstream.streams.errors import InvalidStoreError, ProcessingError
+from millstream.streams.errors import InvalidStoreError, ProcessingError, SerializationError
 from millstream.streams.kernel import StreamTask
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.state import VersionedRecord, in_memory_stores
@@ -128,3 +128,19 @@ def test_a_processor_that_fails_to_close_leaves_no_store_open() -> None:
     with pytest.raises((OSError, ProcessingError), match="busy"):
         task.close()
     assert not given["mine"].is_open
+
+
+def test_a_key_that_cannot_be_written_is_named_with_its_store() -> None:
+    given: dict[str, Any] = {}
+    builder = StreamsBuilder()
+    builder.add_state_store(StoreSpec("mine", StoreKind.KEY_VALUE))
+    builder.add_state_store(StoreSpec("times", StoreKind.WINDOW, **WINDOWS))
+    builder.stream("in").process(lambda: Keep(given, "mine", "times"), stores=["mine", "times"])
+    StreamTask(builder.build(), 0, 0, in_memory_stores(), CONFIG)
+    for read in (lambda: given["mine"].get(None), lambda: given["mine"].delete(None)):
+        with pytest.raises(SerializationError, match=r"store mine .* a key is never None"):
+            read()
+    with pytest.raises(SerializationError, match="store times cannot be asked for key int"):
+        given["times"].fetch(5, 0, 9)
+    with pytest.raises(SerializationError, match="store times cannot write key NoneType"):
+        given["times"].put(None, "x", 0)
