@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 
@@ -56,6 +57,7 @@ def random_spec(name: str, rng: random.Random) -> dict:
     _settings(draft)
     if rng.random() < 0.1:
         processors.processor_topology(draft)
+        _spare_caches(draft)
         return {"api": "topology", **draft.spec(name)}
     for _ in range(rng.choice([1, 1, 2, 2, 3])):
         sources.add_source(draft)
@@ -63,10 +65,16 @@ def random_spec(name: str, rng: random.Random) -> dict:
         _step(draft)
     for flow in _ends(draft):
         _finish(draft, flow)
-    if any(op["op"] == "windowed_by" for op in draft.ops):
-        # Kafka Streams' cache still has rows that their store has let go; ours has none of its own.
-        draft.config.pop("statestore.cache.max.bytes", None)
+    _spare_caches(draft)
     return draft.spec(name)
+
+
+def _spare_caches(draft: Draft) -> None:
+    """No cache over rows that expire: Kafka Streams' still has them when their store has let them go, ours has not."""
+    if any(f'"kind": "{kind}"' in json.dumps(draft.ops) for kind in ("window", "session")) or any(
+        op["op"] == "windowed_by" for op in draft.ops
+    ):
+        draft.config.pop("statestore.cache.max.bytes", None)
 
 
 def _settings(draft: Draft) -> None:
