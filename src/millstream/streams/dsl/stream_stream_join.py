@@ -239,10 +239,11 @@ def _ready(
     prefix = stream.name if joined.name is None else joined.name + suffix
     sink = SinkNode("", (), "", joined.key or stream.key, value or stream.value)
     made = repartition_node(graph.names, prefix, sink)
-    known = graph.join_repartitions.get(prefix)
+    known = graph.join_repartitions.get(stream.name)
     if known is not None and prefix == stream.name:
-        return known, frozenset({known.name})
-    graph.join_repartitions[prefix] = made
+        # Kafka Streams names a source here that it then does not write: nothing more is copartitioned with the topic.
+        return known, frozenset({made.name})
+    graph.join_repartitions[stream.name] = made
     if joined.name is None:
         graph.unnamed[made.topic] = None
     graph.add(made, node)

@@ -10,7 +10,6 @@ from millstream.streams.dsl.global_tables import GlobalKTable
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
-    RepartitionGraphNode,
     StreamGraph,
     repartition_node,
 )
@@ -117,8 +116,7 @@ def join_table(
     check_arity(options.method, "joiner", options.joiner, *parameters, takes_columns=True)
     sources = stream.sources
     if stream.repartition_required:
-        parent = _repartitioned(stream, graph, parent, options)
-        sources = frozenset({parent.name})
+        parent, sources = _repartitioned(stream, graph, parent, options)
     sources |= table.sources
     prefix = "KSTREAM-LEFTJOIN-" if options.left else "KSTREAM-JOIN-"
     view = table.definition.view()
@@ -182,16 +180,20 @@ def _repartitioned(
     graph: StreamGraph,
     parent: GraphNode,
     options: JoinOptions,
-) -> RepartitionGraphNode:
-    """Without a name of its own, a second join of the same stream uses the first one's topic."""
+) -> tuple[GraphNode, frozenset[str]]:
+    """The node to join at and its sources.
+
+    Without a name of its own, a join uses the topic of the last join of the same stream, whatever that one's name.
+    It then names a source that nobody writes, as Kafka Streams does: nothing more is copartitioned with the topic.
+    """
     prefix = options.name or stream.name
     sink = SinkNode("", (), "", options.serdes[0] or stream.key, options.serdes[1] or stream.value)
     node = repartition_node(graph.names, prefix, sink)
-    known = graph.join_repartitions.get(prefix)
+    known = graph.join_repartitions.get(stream.name)
     if known is not None and prefix == stream.name:
-        return known
-    graph.join_repartitions[prefix] = node
+        return known, frozenset({node.name})
+    graph.join_repartitions[stream.name] = node
     if options.name is None:
         graph.unnamed[node.topic] = None
     graph.add(node, parent)
-    return node
+    return node, frozenset({node.name})

@@ -12,7 +12,7 @@ class Operator(ABC):
     """Sub-classes say in `multiplies` whether one row may become several, and in `has_side_effects` whether
     the user can see when they are called; `needs_records` forbids batches of more than one row;
     `reads_arrays`: columns whose rows are of a known type are welcome, even columns of one row;
-    `forwards_then_forgets` wants to know when what it gave has gone through everything below.
+    `forwards_then_forgets` wants to know when what it gave goes through everything below, and when it has.
     """
 
     multiplies = False
@@ -27,6 +27,9 @@ class Operator(ABC):
     @abstractmethod
     def process(self, batch: Batch, /) -> Batch:
         """What goes on to every child."""
+
+    def forwarding(self, row: int) -> None:  # noqa: B027 - the same
+        """Of what `process` gave this row goes on next, alone."""
 
     def forwarded(self) -> None:  # noqa: B027 - a hook of those that ask for it
         """What `process` gave has gone through everything below."""

@@ -141,18 +141,29 @@ class DepthFirst:
                 routed = [given] * len(each.children)
             if routed:
                 self._deliver_below(each, routed)
+            elif each.operator.forwards_then_forgets:
+                each.operator.forwarded()
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
             self._on_failure(each.name, rows, error)
 
     def _deliver_below(self, each: PlanNode, routed: list[Batch]) -> None:
-        for row in range(max(map(len, routed))):
-            for child, given in zip(each.children, routed, strict=True):
-                if len(given) == 1 and row == 0:
-                    self.deliver(child, given)
-                elif row < len(given):
-                    self.deliver(child, given.take((row,)))
-        if each.operator.forwards_then_forgets:
+        if not each.operator.forwards_then_forgets:
+            for row in range(max(map(len, routed))):
+                self._deliver_row(each, routed, row)
+            return
+        try:
+            for row in range(max(map(len, routed))):
+                each.operator.forwarding(row)
+                self._deliver_row(each, routed, row)
+        finally:
             each.operator.forwarded()
+
+    def _deliver_row(self, each: PlanNode, routed: list[Batch], row: int) -> None:
+        for child, given in zip(each.children, routed, strict=True):
+            if len(given) == 1 and row == 0:
+                self.deliver(child, given)
+            elif row < len(given):
+                self.deliver(child, given.take((row,)))
 
     def forward(self, each: PlanNode, rows: Batch, child: str | None) -> None:
         """One row from a node to all its children, or to the one named."""

@@ -87,6 +87,8 @@ def _settings(draft: Draft) -> None:
         config["dsl.store.suppliers.class"] = draft.pick("in_memory", "rocksdb")
     if draft.chance(0.1):
         config["dsl.store.format"] = "HEADERS"
+    if draft.chance(0.08):
+        config["dsl.store.format"] = "HEADERS"
     if draft.chance(0.02):
         config["ensure.explicit.internal.resource.naming"] = "true"
 
