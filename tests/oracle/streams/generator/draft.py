@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 STREAM, TABLE, GLOBAL = "stream", "table", "global"
+ROWS_MAX = 64
+"""Joins of joins of joins would otherwise multiply without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Flow:
     readable: bool = True
     """Kafka Streams cannot read cogrouped tables of windows."""
     store: str | None = None
+    rows: int = 1
+    """About how many rows an input row makes. Calls that would make more than ROWS_MAX are left out."""
 
     @property
     def is_windowed(self) -> bool:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streams.generator import functions
-from streams.generator.draft import GLOBAL, STREAM, TABLE, Draft, Flow
+from streams.generator.draft import GLOBAL, ROWS_MAX, STREAM, TABLE, Draft, Flow
 from streams.generator.sources import add_global_table, add_table, materialized, materialized_flow
+
+_PARTNERS = 8
+"""About how many records one meets in a window."""
 
 
 def join_streams(draft: Draft, flow: Flow) -> None:
-    other = draft.find(lambda each: each.kind == STREAM and each.key == flow.key)
+    def fits(each: Flow) -> bool:
+        few = flow.rows * each.rows * _PARTNERS <= ROWS_MAX
+        return each.kind == STREAM and each.key == flow.key and few
+
+    other = draft.find(fits)
     if other is None or flow.is_windowed:
         return
     op = draft.pick("join", "join", "left_join", "outer_join")
@@ -19,7 +26,10 @@ def join_streams(draft: Draft, flow: Flow) -> None:
     joined = _stream_joined(draft, flow, other, windows)
     op_id = draft.add(op, flow, other=other.id, windows=windows, **fields, **joined)
     key_serde = "key" in joined.get("stream_joined", {})
-    draft.go_on(flow, op_id, value=value, key_serde=key_serde, value_serde=False, rekeyed=False)
+    rows = flow.rows * other.rows * _PARTNERS
+    draft.go_on(
+        flow, op_id, value=value, key_serde=key_serde, value_serde=False, rekeyed=False, rows=rows
+    )
 
 
 def _joiner(draft: Draft, left: Flow, right: Flow) -> tuple[dict, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streams.generator import functions
-from streams.generator.draft import STREAM, TABLE, Draft, Flow, known
+from streams.generator.draft import ROWS_MAX, STREAM, TABLE, Draft, Flow, known
 from streams.generator.sources import materialized, materialized_flow
 
 # Streams.
@@ -57,21 +57,31 @@ def flat_map(draft: Draft, flow: Flow) -> None:
             part["if"] = functions.predicate(flow.value, draft.rng)
         each.append(part)
     key, value = types
+    rows = flow.rows * len(each)
+    if rows > ROWS_MAX:
+        return
     op_id = draft.add("flat_map", flow, each=each, **draft.name())
-    draft.go_on(flow, op_id, key=key, value=value, **_UNKNOWN, windows=None)
+    draft.go_on(flow, op_id, key=key, value=value, **_UNKNOWN, windows=None, rows=rows)
 
 
 _UNKNOWN = {"key_serde": False, "value_serde": False, "rekeyed": True}
 
 
 def flat_map_values(draft: Draft, flow: Flow) -> None:
+    rows = flow.rows * _VALUES_OF_ONE
+    if rows > ROWS_MAX:
+        return
     if draft.chance(0.2):
         fields, value = {"fn": "key_and_value", "with_key": True}, "string"
     else:
         fn, value = functions.flat_mapper(flow.value, draft.rng)
         fields = {"fn": fn}
     op_id = draft.add("flat_map_values", flow, **fields, **draft.name())
-    draft.go_on(flow, op_id, value=value, value_serde=False)
+    draft.go_on(flow, op_id, value=value, value_serde=False, rows=rows)
+
+
+_VALUES_OF_ONE = 6
+"""The characters of a value, for instance."""
 
 
 def look(draft: Draft, flow: Flow) -> None:
@@ -85,13 +95,14 @@ def look(draft: Draft, flow: Flow) -> None:
 def merge(draft: Draft, flow: Flow) -> None:
     def fits(other: Flow) -> bool:
         same = (other.kind, other.key, other.value) == (flow.kind, flow.key, flow.value)
-        return same and other.id != flow.id
+        return same and other.id != flow.id and flow.rows + other.rows <= ROWS_MAX
 
     other = draft.find(fits)
     if other is not None:
         op_id = draft.add("merge", flow, other=other.id, **draft.name())
         rekeyed = flow.rekeyed or other.rekeyed
-        draft.go_on(flow, op_id, key_serde=False, value_serde=False, rekeyed=rekeyed)
+        rows = flow.rows + other.rows
+        draft.go_on(flow, op_id, key_serde=False, value_serde=False, rekeyed=rekeyed, rows=rows)
 
 
 def split(draft: Draft, flow: Flow) -> None:
