@@ -39,8 +39,10 @@ from millstream.streams.processor import (
     ContextualProcessor,
     Processor,
     ProcessorContext,
+    ProcessorWrapper,
     PunctuationType,
     Record,
+    TableChange,
 )
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.serdes import Serde, Windowed
@@ -75,6 +77,7 @@ __all__ = [
     "OutgoingRecord",
     "Processor",
     "ProcessorContext",
+    "ProcessorWrapper",
     "PunctuationType",
     "Record",
     "RecordContext",
@@ -96,6 +99,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsConfig",
     "Suppressed",
+    "TableChange",
     "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
     "TimeWindows",

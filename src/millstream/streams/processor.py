@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from millstream.streams.options import RecordContext
 from millstream.streams.serdes.serde import Serde
@@ -178,3 +178,29 @@ class ValueTransformer(Protocol[KIn_contra, VIn_contra, VOut_co]):
 
 
 ProcessorSupplier = Callable[[], Processor[Any, Any]]  # Any: where nothing is known of the types
+
+
+class TableChange(NamedTuple):
+    """The value of a table's record, as a wrapped processor sees it where old values are sent along."""
+
+    new: Any  # Any: user types
+    old: Any  # Any: user types
+    is_latest: bool = True
+    """False where a versioned table knows a newer version of the row."""
+
+
+class ProcessorWrapper(Protocol):
+    """Stands around every processor of a topology, the library's own included (KIP-1112).
+
+    Both methods are given a node's name and what makes its processor, and give what is to make it instead: usually
+    a supplier of processors that call the methods of the wrapped one. One that has an attribute `stores` brings these
+    along. Processors of the second kind must leave keys as they are.
+    """
+
+    def wrap_processor_supplier(
+        self, name: str, supplier: ProcessorSupplier
+    ) -> ProcessorSupplier: ...
+
+    def wrap_fixed_key_processor_supplier(
+        self, name: str, supplier: ProcessorSupplier
+    ) -> ProcessorSupplier: ...

@@ -11,7 +11,7 @@ may only become shorter.
 from __future__ import annotations
 
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from run_cases import load_cases, load_specs, spec_of
 from streams.case_runner import CaseRunner
+
+from millstream.streams import StreamsBuilder
+from millstream.streams.processor import ProcessorSupplier
+from streams import case_runner
 
 HERE = Path(__file__).parent
 NOT_SUPPORTED = "not supported: "
@@ -70,3 +74,31 @@ def test_every_listed_area_is_really_missing() -> None:
             line.removeprefix(NOT_SUPPORTED) for line in found if line.startswith(NOT_SUPPORTED)
         )
     assert unsupported_areas() == missing
+
+
+class AroundEverything:
+    """A wrapper whose processors do what the wrapped ones do."""
+
+    def wrap_processor_supplier(self, _name: str, supplier: ProcessorSupplier) -> ProcessorSupplier:
+        class Around:
+            def __init__(self) -> None:
+                self.inner = supplier()
+                self.init = getattr(self.inner, "init", lambda _context: None)
+                self.process = self.inner.process
+
+        return Around
+
+    wrap_fixed_key_processor_supplier = wrap_processor_supplier
+
+
+def test_behind_a_processor_wrapper_topologies_do_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every operator of the library as a processor, record by record. Cached tables alone hold nothing back."""
+    wrapping = partial(StreamsBuilder, processor_wrapper=AroundEverything())
+    monkeypatch.setattr(case_runner, "StreamsBuilder", wrapping)
+    first = [cases[0] for name, cases in CASES.items() if "cached" not in name]
+    uncached = [
+        case
+        for case in first
+        if spec_of(case, specs()).get("config", {}).get("statestore.cache.max.bytes", "0") == "0"
+    ]
+    assert [line for case in uncached for line in differences(case)] == []

@@ -21,7 +21,7 @@ from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import SourceDefinition
 from millstream.streams.errors import TopologyError
 from millstream.streams.options import Materialized, OffsetReset, StoreFormat, StoreType
-from millstream.streams.processor import ProcessorSupplier
+from millstream.streams.processor import ProcessorSupplier, ProcessorWrapper
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyWriter
@@ -37,7 +37,8 @@ class StreamsBuilder:
     Serdes that are not given are the application's default serdes. `store_type` is where stores live
     that do not say so themselves, `store_format` what those of tables keep (dsl.store.format). `explicit_names`
     refuses generated names of topics and stores. `optimization` is the setting `topology.optimization`: `none`,
-    `all`, or names with commas between.
+    `all`, or names with commas between. `processor_wrapper` stands around every processor, the library's own included;
+    records then go one by one, and tables that it stands around hold nothing back in a record cache.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class StreamsBuilder:
         store_format: StoreFormat = StoreFormat.DEFAULT,
         explicit_names: bool = False,
         optimization: str = "none",
+        processor_wrapper: ProcessorWrapper | None = None,
     ) -> None:
+        self._processor_wrapper = processor_wrapper
         self._graph = StreamGraph(StoreType(store_type), StoreFormat(store_format))
         self._explicit_names = explicit_names
         self._optimizations = optimizations(optimization)
@@ -305,7 +308,7 @@ class StreamsBuilder:
 
     def build(self) -> Topology:
         """The topology of all calls so far."""
-        writer = TopologyWriter()
+        writer = TopologyWriter(self._processor_wrapper)
         self._graph.merge_equal_sources()
         optimize(self._graph, self._optimizations)
         self._graph.write(writer)

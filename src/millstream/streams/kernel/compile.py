@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from millstream.errors import ConfigError
@@ -24,6 +25,7 @@ from millstream.streams.kernel import (
     tables,
     transform_values,
     window_aggregates,
+    wrapped_operators,
 )
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -104,8 +106,12 @@ def make_operator(
         name: str | None = spec.store  # type: ignore[attr-defined]  # every specification of that table has one
         store = None if name is None else stores[name]
         return _logging_headers(_WITH_STORE[kind](context, spec, store), store)
+    if isinstance(spec, ops.Wrapped):
+        inner = make_operator(replace(node, operator=spec.inner), context, stores, global_stores)
+        return wrapped_operators.WrappedOperator(context, spec, node.name, allowed, inner)
     if isinstance(spec, ops.Process):
-        return processors.Process(context, spec, node.name, allowed)
+        opened = processors.ProcessorContext(context, node.name, allowed, spec.fixed_key)
+        return processors.Process(context, spec.supplier, opened)
     if isinstance(spec, ops.StreamJoin):
         other = stores[spec.other_store]
         unmatched = None if spec.unmatched_store is None else stores[spec.unmatched_store]

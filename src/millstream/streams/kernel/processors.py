@@ -19,9 +19,8 @@ from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.punctuation import Punctuation
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
-from millstream.streams.processor import PunctuationType, Record
+from millstream.streams.processor import ProcessorSupplier, PunctuationType, Record
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology import operators as ops
 from millstream.streams.windows import to_ms
 
 
@@ -34,7 +33,7 @@ class ProcessorContext:
         self.application_id = task.config.application_id
         self.task_id = task.task_id
         self._task = task
-        self._node = node
+        self.node = node
         self._stores = stores
         self._fixed_key = fixed_key
         self._current: Batch | None = None
@@ -68,33 +67,44 @@ class ProcessorContext:
 
     def _default(self, serde: Serde[Any] | None, name: str) -> Serde[Any]:  # Any: as above
         if serde is None:
-            raise ConfigError(f"{self._node} asks for the default serde: set {name} in the config")
+            raise ConfigError(f"{self.node} asks for the default serde: set {name} in the config")
         return serde
 
     def forward(self, record: Record[object, object], child: str | None = None) -> None:
         """Send a record to all children, or to the one named."""
         if self.emit is None or not self._is_called:
             raise StreamsError(
-                f"{self._node} can forward only while it processes a record or punctuates"
+                f"{self.node} can forward only while it processes a record or punctuates"
             )
         current, task = self._current, self._task
         if self._fixed_key and current is not None and record.key != current.keys[0]:
-            raise StreamsError(
-                f"{self._node} must keep the key of its records: use process instead"
-            )
-        ordinal = 0 if current is None else current.ordinals[0]
+            raise StreamsError(f"{self.node} must keep the key of its records: use process instead")
         own = task.record_timestamp, task.record_headers
-        self.emit(
-            Batch([record.key], [record.value], [record.timestamp], [record.headers], [ordinal]),
-            child,
-        )
+        self.emit(self.rows_of(record, self.ordinal), child)
         task.record_timestamp, task.record_headers = own
+
+    @property
+    def ordinal(self) -> int:
+        """That of the row being processed; 0 in a punctuation, which is a run of its own."""
+        return 0 if self._current is None else self._current.ordinals[0]
+
+    def rows_of(
+        self,
+        record: Record[Any, Any],  # Any: user types
+        ordinal: int,
+    ) -> Batch:
+        """The record as a row."""
+        return Batch([record.key], [record.value], [record.timestamp], [record.headers], [ordinal])
+
+    def record_of(self, rows: Batch) -> Record[Any, Any]:  # Any: user types
+        """The one row as the processor sees it."""
+        return Record(rows.keys[0], rows.values[0], rows.timestamps[0], rows.headers[0])
 
     def store(self, name: str) -> Any:  # Any: stores of every kind
         """A store the processor is connected with, or a global store."""
         if name not in self._stores:
             raise InvalidStoreError(
-                f"{self._node} is not connected with store {name}: name it when the processor is added"
+                f"{self.node} is not connected with store {name}: name it when the processor is added"
             )
         return self._stores[name]
 
@@ -108,16 +118,16 @@ class ProcessorContext:
     ) -> Punctuation:
         """Call callback(time in ms) every interval; the first time as Kafka Streams aligns it."""
         if self._task.is_global:
-            raise StreamsError(f"{self._node} fills a global store, which has no punctuations")
+            raise StreamsError(f"{self.node} fills a global store, which has no punctuations")
         if start_ms is not None and start_ms < 0:
-            raise ValueError(f"{self._node} schedules from {start_ms} ms on: give 0 or more")
+            raise ValueError(f"{self.node} schedules from {start_ms} ms on: give 0 or more")
         interval_ms = to_ms(interval)
         if interval_ms < 1:
-            raise ValueError(f"{self._node} schedules every {interval}: at least 1 ms is needed")
+            raise ValueError(f"{self.node} schedules every {interval}: at least 1 ms is needed")
         if start_ms is None:
             wall = self._task.wall_clock_ms + interval_ms
             start_ms = 0 if kind is PunctuationType.STREAM_TIME else wall
-        punctuation = Punctuation(self._node, start_ms, interval_ms, callback)
+        punctuation = Punctuation(self.node, start_ms, interval_ms, callback)
         self._task.punctuations[kind].append(punctuation)
         return punctuation
 
@@ -131,7 +141,7 @@ class ProcessorContext:
     def current_stream_time_ms(self) -> int:
         """The largest timestamp that the task has processed, -1 at first."""
         if self._task.is_global:
-            raise StreamsError(f"{self._node} fills a global store, which has no stream time")
+            raise StreamsError(f"{self.node} fills a global store, which has no stream time")
         return self._task.stream_time
 
     def current_system_time_ms(self) -> int:
@@ -169,14 +179,13 @@ class Process(Operator):
     def __init__(
         self,
         context: TaskContext,
-        spec: ops.Process,
-        node: str,
-        stores: Mapping[str, object],
+        supplier: ProcessorSupplier,
+        processor_context: ProcessorContext,
     ) -> None:
         super().__init__(context)
-        self._node = node
-        self.processor_context = ProcessorContext(context, node, stores, spec.fixed_key)
-        self._processor = spec.supplier()
+        self._node = processor_context.node
+        self.processor_context = processor_context
+        self._processor = supplier()
 
     def init(self) -> None:
         """Called once, when all nodes of the task exist. Raises ProcessingError where the processor's own init fails."""
@@ -200,9 +209,7 @@ class Process(Operator):
             one = batch if len(batch) == 1 else batch.take((row,))
             self.processor_context.begin(one, one.timestamps[0])
             try:
-                self._processor.process(
-                    Record(one.keys[0], one.values[0], one.timestamps[0], one.headers[0])
-                )
+                self._processor.process(self.processor_context.record_of(one))
             finally:
                 self.processor_context.end()
         return batch.take(())

@@ -11,7 +11,7 @@ from typing import Any
 
 from millstream.streams.errors import TopologyError
 from millstream.streams.options import OffsetReset, Partitioner, TopicExtractor
-from millstream.streams.processor import ProcessorSupplier
+from millstream.streams.processor import ProcessorSupplier, ProcessorWrapper
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology.functions import (
@@ -34,11 +34,12 @@ class TopologyBuilder:
     """Collects sources, processors, sinks and stores; `build()` gives the frozen topology.
 
     Parents come before their children. Every method returns the builder, so that calls can be chained.
-    What Kafka Streams refuses with a TopologyException is a `TopologyError`.
+    What Kafka Streams refuses with a TopologyException is a `TopologyError`. `processor_wrapper` stands around every
+    processor but those that fill global and read-only stores.
     """
 
-    def __init__(self) -> None:
-        self._writer = TopologyWriter()
+    def __init__(self, *, processor_wrapper: ProcessorWrapper | None = None) -> None:
+        self._writer = TopologyWriter(processor_wrapper)
 
     def add_source(
         self,

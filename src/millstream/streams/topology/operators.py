@@ -380,6 +380,19 @@ class Process(OperatorSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class Wrapped(OperatorSpec):
+    """An operator of the library that a processor wrapper stands around: `supplier` makes the wrapper's processor."""
+
+    inner: OperatorSpec
+    supplier: UserFunction
+
+    @property
+    def branches(self) -> Any:  # Any: as the inner operator has it
+        """Children in the order of the inner operator's branches; None where it has none."""
+        return getattr(self.inner, "branches", None)
+
+
+@dataclass(frozen=True, slots=True)
 class Suppress(OperatorSpec):
     """KTable.suppress: changes wait `wait_ms` after their window's end, or after their own time."""
 

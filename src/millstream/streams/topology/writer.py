@@ -10,12 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from millstream.streams.errors import TopologyError
+from millstream.streams.processor import ProcessorWrapper
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.topology.names import check_topic
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreSpec
 from millstream.streams.topology.topology import SubTopology, Topology
 from millstream.streams.topology.union_find import UnionFind
+from millstream.streams.topology.wrapping import stores_brought_by, wrapped
 
 
 class TopologyWriter:
@@ -25,7 +27,8 @@ class TopologyWriter:
     Everything that Kafka Streams refuses with a TopologyException is a TopologyError here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, processor_wrapper: ProcessorWrapper | None = None) -> None:
+        self._wrapper = processor_wrapper
         self._nodes: dict[str, Node] = {}
         self._stores: dict[str, StoreSpec] = {}
         self._groups = UnionFind()
@@ -54,6 +57,15 @@ class TopologyWriter:
 
     def add_processor(self, processor: ProcessorNode) -> None:
         """Add a processor below its parents; stores it names must exist already."""
+        if self._wrapper is None:
+            self._add_processor(processor)
+            return
+        made = wrapped(processor, self._wrapper)
+        self._add_processor(made)
+        for store in stores_brought_by(made):
+            self.add_store(store, (processor.name,))
+
+    def _add_processor(self, processor: ProcessorNode) -> None:
         self._check_new_name(processor.name)
         self._check_parents(processor.name, processor.parents)
         stores = processor.stores
@@ -104,7 +116,7 @@ class TopologyWriter:
         """Add a store that is filled from a topic, which serves as its changelog."""
         self._check_filling_nodes(store, source, processor)
         self.add_source(source)
-        self.add_processor(replace(processor, parents=(source.name,), stores=()))
+        self._add_processor(replace(processor, parents=(source.name,), stores=()))
         self.add_store(replace(store, logging=False), (processor.name,))
         self._changelog_topics[store.name] = source.topics[0]
 

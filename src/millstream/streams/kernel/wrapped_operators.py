@@ -1,0 +1,75 @@
+"""Operators of the library that a processor wrapper stands around (KIP-1112): run like processors, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.processors import Process, ProcessorContext
+from millstream.streams.processor import TableChange
+from millstream.streams.topology import operators as ops
+from millstream.streams.topology.wrapping import AnyRecord, Forward
+
+
+class _OperatorContext(ProcessorContext):
+    """Also runs the operator, and turns changes of tables into values of records and back."""
+
+    inner: Operator
+    children: tuple[str, ...] = ()
+    """Where the operator's routes go; empty where all children get the same."""
+
+    def run_operator(self, record: AnyRecord) -> Iterable[Forward]:
+        """What the operator makes of a record."""
+        rows = self.rows_of(record, self.ordinal)
+        routed = self.inner.route(rows)
+        if routed is None:
+            made = self.inner.process(rows)
+            return [(self.record_of(made.take((row,))), None) for row in range(len(made))]
+        return [
+            (self.record_of(each), child)
+            for child, each in zip(self.children, routed, strict=True)
+            if len(each)
+        ]
+
+    def rows_of(self, record: AnyRecord, ordinal: int) -> Batch:
+        change = record.value
+        if not isinstance(change, TableChange):
+            return super().rows_of(record, ordinal)
+        rows = super().rows_of(record.with_value(change.new), ordinal)
+        rows.old_values = [change.old]
+        rows.newest = None if change.is_latest else [False]
+        return rows
+
+    def record_of(self, rows: Batch) -> AnyRecord:
+        record = super().record_of(rows)
+        if rows.old_values is None and rows.newest is None:
+            return record
+        old = None if rows.old_values is None else rows.old_values[0]
+        is_latest = rows.newest is None or rows.newest[0]
+        return record.with_value(TableChange(record.value, old, is_latest))
+
+
+class WrappedOperator(Process):
+    """The wrapper's processor, and the operator that the processor inside it stands for."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        spec: ops.Wrapped,
+        node: str,
+        stores: Mapping[str, Any],  # Any: stores of every kind
+        inner: Operator,
+    ) -> None:
+        own = _OperatorContext(context, node, stores, fixed_key=False)
+        own.inner = inner
+        own.children = tuple(name for _, name in spec.branches or ())
+        super().__init__(context, spec.supplier, own)
+        self._inner = inner
+
+    def process(self, batch: Batch) -> Batch:
+        nothing = super().process(batch)
+        self._inner.forwarded()  # the processor has forwarded what there was before it returned
+        return nothing
