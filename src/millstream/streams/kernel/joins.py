@@ -234,6 +234,7 @@ class BufferedStreamTableJoin(Operator):
     """A join with a versioned table whose stream side waits for the grace period (KIP-923); what is older is joined at once."""
 
     multiplies = True
+    asks_origin = True
 
     def __init__(self, context: TaskContext, join: StreamTableJoin, buffer: JoinBuffer) -> None:
         super().__init__(context)

@@ -12,7 +12,8 @@ class Operator(ABC):
     """Sub-classes say in `multiplies` whether one row may become several, and in `has_side_effects` whether
     the user can see when they are called; `needs_records` forbids batches of more than one row;
     `reads_arrays`: columns whose rows are of a known type are welcome, even columns of one row;
-    `forwards_then_forgets` wants to know when what it gave goes through everything below, and when it has.
+    `forwards_then_forgets` wants to know when what it gave goes through everything below, and when it has: its rows
+    come from other records than those being processed. `asks_origin`: it looks at where a row comes from.
     """
 
     multiplies = False
@@ -20,6 +21,7 @@ class Operator(ABC):
     needs_records = False
     reads_arrays = False
     forwards_then_forgets = False
+    asks_origin = False
 
     def __init__(self, context: TaskContext) -> None:
         self.context = context

@@ -218,6 +218,8 @@ def _merges_by_ordinal(source: PlanNode, order: list[PlanNode]) -> bool:
         return False
     if sum(each.operator.has_side_effects for each in order) > 1:
         return False
+    if any(each.operator.forwards_then_forgets and _is_asked_below(each) for each in order):
+        return False
     users = Counter(
         store
         for each in order
@@ -228,6 +230,13 @@ def _merges_by_ordinal(source: PlanNode, order: list[PlanNode]) -> bool:
         return False
     turns = {each.name: turn for turn, each in enumerate(order)}
     return all(_is_simple_meeting(source, places, turns) for places in _meetings(order))
+
+
+def _is_asked_below(each: PlanNode) -> bool:
+    """Whether anything below asks where its rows come from, or keeps that with them until a cache is flushed."""
+    return any(
+        below.operator.asks_origin or below.cache is not None for below in _parents_first(each)[1:]
+    )
 
 
 def _meetings(order: list[PlanNode]) -> list[set[str]]:

@@ -41,6 +41,7 @@ class Suppress(Operator):
 
     multiplies = True
     forwards_then_forgets = True
+    asks_origin = True
 
     def __init__(self, context: TaskContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:
         super().__init__(context)

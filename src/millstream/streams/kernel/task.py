@@ -366,11 +366,8 @@ class StreamTask:
     def _make_plan(self, source: PlanNode) -> Plan:
         config = self.config
         single = config.on_processing_error is not OnError.FAIL or config.batch_records_max == 1
-        origins_matter = any(
-            each.operator.needs_records
-            or (isinstance(each.node, SinkNode) and not isinstance(each.node.topic, str))
-            for each in self._nodes.values()
-        )
+        operators = [each.operator for each in self._nodes.values()]
+        origins_matter = any(each.needs_records or each.asks_origin for each in operators)
         return Plan(
             source, self._depth_first, self._failed, single=single, origins_matter=origins_matter
         )
