@@ -234,11 +234,13 @@ class StreamGraph:
                 self._merge(main, node)
 
     def _merge(self, main: SourceGraphNode, other: SourceGraphNode) -> None:
+        """The source that stays is the last parent of the children it gets, as in Kafka Streams."""
         self.root.children.remove(other)
         for child in other.children:
-            child.parents[child.parents.index(other)] = main
+            child.parents.remove(other)
             if child not in main.children:
                 main.children.append(child)
+                child.parents.append(main)
         other.children.clear()
 
     def _relax_repartitions(self) -> None:
