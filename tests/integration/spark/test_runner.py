@@ -15,10 +15,10 @@ import pytest
 from millstream.cli.flights import topology as flights
 from millstream.cli.flights.data import load_flights, load_side_table
 from millstream.cli.flights.verification import compare, expected
-from millstream.errors import ConfigError
 from millstream.spark import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
 from millstream.streams import StreamsBuilder
 from millstream.streams.config import StreamsConfig
+from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
 from millstream.testing.broker import Broker
@@ -207,5 +207,5 @@ def wait_until(done: Callable[[], bool], runner: MicroBatchRunner) -> None:
 
 
 def test_a_missing_source_topic_is_named(spark: Any, topics: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="source topic no-such does not exist: create it"):
+    with pytest.raises(TopologyError, match="source topic no-such does not exist: create it"):
         Application(spark, topics, word_count("no-such", "out"), tmp_path / "application").runner()
