@@ -29,7 +29,10 @@ from millstream.protocol.api import ApiKey
 from millstream.security.sasl_oauthbearer import OAuthBearerToken
 from tests.integration.clients.certificates import Authority
 from tests.integration.clients.scripted_broker import Script, scripted_broker
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
+GIVES_UP: dict[str, Any] = {"default_api_timeout_ms": 1500}
+"""For calls that go on trying until they run out of time; what is to succeed keeps the default of a minute."""
 ALICE: SecuritySettings = {"sasl_username": "alice", "sasl_password": "wonder"}
 RUNNERS: list[Callable[[Coroutine[Any, Any, None]], None]] = [asyncio.run, uvloop.run]
 
@@ -49,14 +52,12 @@ def server_context(identity: Path, *, client_authority: Path | None = None) -> s
 
 
 async def topics_of(address: str, **settings: Any) -> list[str]:
-    async with Admin(
-        bootstrap_servers=address, **{"default_api_timeout_ms": 1500, **settings}
-    ) as admin:
+    async with Admin(bootstrap_servers=address, **settings) as admin:
         return list(await admin.list_topics())
 
 
 async def forever(call: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while True:
             await call()
 
@@ -122,7 +123,10 @@ async def test_our_certificate_may_come_from_files_or_as_text(
             assert found == ["t"]
         with pytest.raises(KafkaError, match="it may want a certificate of ours"):
             await topics_of(
-                broker.address, security_protocol="SSL", ssl_ca_location=str(authority.path)
+                broker.address,
+                security_protocol="SSL",
+                ssl_ca_location=str(authority.path),
+                **GIVES_UP,
             )
 
 
@@ -143,7 +147,6 @@ async def test_a_certificate_that_is_not_believed_is_told_why_at_once(
             await topics_of(
                 broker.address,
                 security_protocol="SSL",
-                default_api_timeout_ms=60_000,
                 **settings,
             )
     assert str(caught.value).startswith(broker.address)
@@ -166,10 +169,10 @@ async def test_tls_and_plain_ports_mixed_up_are_told_apart(authority: Authority)
         with pytest.raises(
             KafkaError, match=r"set security_protocol to SSL|try security_protocol=SSL"
         ):
-            await topics_of(broker.address)
+            await topics_of(broker.address, **GIVES_UP)
     async with scripted_broker() as broker:
         with pytest.raises(KafkaError, match="try security_protocol=PLAINTEXT"):
-            await topics_of(broker.address, security_protocol="SSL")
+            await topics_of(broker.address, security_protocol="SSL", **GIVES_UP)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
@@ -200,19 +203,19 @@ async def test_wrong_credentials_fail_once_and_name_user_mechanism_and_address(
 async def poll_assigned(settings: Any) -> None:
     async with Consumer(**settings) as consumer:
         consumer.assign([("t", 0)])
-        await consumer.poll(timeout_ms=60_000)
+        await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
 
 
 async def poll_in_a_group(settings: Any) -> None:
     async with Consumer(group_id="g", **settings) as consumer:
         consumer.subscribe(["t"])
-        await consumer.poll(timeout_ms=60_000)
+        await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
 
 
 async def poll_in_a_share_group(settings: Any) -> None:
     async with ShareConsumer(group_id="g", **settings) as consumer:
         consumer.subscribe(["t"])
-        await consumer.poll(timeout_ms=60_000)
+        await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
 
 
 async def read_a_range(settings: Any) -> None:
@@ -234,7 +237,7 @@ async def test_every_reader_is_told_of_wrong_credentials_at_once(
             "sasl_username": "alice",
             "sasl_password": "guess",
         }
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             with pytest.raises(SaslAuthenticationFailed, match="did not let user 'alice' in"):
                 await use(settings)
         assert broker.connection_count <= 3
@@ -246,7 +249,7 @@ async def test_what_does_not_fit_the_listener_says_so() -> None:
         with pytest.raises(UnsupportedSaslMechanism, match="to one of: PLAIN, OAUTHBEARER"):
             await topics_of(broker.address, sasl_mechanism="SCRAM-SHA-512", **sasl)
         with pytest.raises(KafkaError, match="try security_protocol=SASL_PLAINTEXT"):
-            await topics_of(broker.address)
+            await topics_of(broker.address, **GIVES_UP)
     async with scripted_broker() as broker:
         with pytest.raises(IllegalSaslState, match="is a listener without SASL"):
             await topics_of(broker.address, sasl_mechanism="PLAIN", **sasl)
@@ -264,7 +267,7 @@ async def test_authentication_is_repeated_before_the_session_ends() -> None:
             **ALICE,
         ) as admin,
     ):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while broker.keys().count(ApiKey.SASL_AUTHENTICATE) < 3:
                 await asyncio.gather(admin.list_topics(), admin.list_topics())
         assert broker.connection_count == 1
@@ -308,7 +311,7 @@ async def test_tokens_are_kept_while_they_last_and_a_failing_provider_is_named()
         async with Admin(
             bootstrap_servers=broker.address, sasl_oauthbearer_token_provider=provide, **oauth
         ) as admin:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 while len(broker.tokens) < 3:
                     await admin.list_topics()
         assert (len(made), set(broker.tokens)) == (1, {b"n,,\x01auth=Bearer good\x01\x01"})
