@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -133,13 +133,15 @@ class Materialized(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True)
 class RecordContext:
-    """Where the record being processed came from."""
+    """Where the record being processed came from, and its bytes where they are still known."""
 
     topic: str | None
     partition: int
     offset: int
     timestamp: int
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    source_raw_key: bytes | None = field(default=None, repr=False, compare=False)
+    source_raw_value: bytes | None = field(default=None, repr=False, compare=False)
 
 
 Partitioner = Callable[[str, K, V, int], int | Collection[int] | None]

@@ -13,10 +13,11 @@ from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.plan import Plan, PlanNode
 from millstream.streams.kernel.stateless import PassThrough
+from millstream.streams.kernel.wrapped_operators import WrappedOperator
 from millstream.streams.state.cache import RecordCache
 from millstream.streams.state.store import Change, StateStore
 from millstream.streams.topology.nodes import ProcessorNode
-from millstream.streams.topology.operators import OperatorSpec, Process
+from millstream.streams.topology.operators import OperatorSpec, Process, Wrapped
 
 
 class TaskCaches:
@@ -38,6 +39,8 @@ class TaskCaches:
             if operator is not None and store is not None and store.cache is not None:
                 each.cache = store.cache
                 owners.append((each, store, operator))
+                if isinstance(each.operator, WrappedOperator):
+                    each.operator.hold_back(store.cache)
         # A plan reads the marks of the nodes below it, so all are marked before the first is made.
         for each, store, operator in owners:
             start = PlanNode(each.name, each.node, PassThrough(context), each.children)
@@ -62,13 +65,19 @@ class TaskCaches:
     def _forward(
         self, topic: str | None, changes: list[Change], plan: Plan, *, wants_old: bool
     ) -> None:
-        self._context.begin(topic, [change.origin.offset for change in changes])
+        origins = [change.origin for change in changes]
+        self._context.begin(
+            topic,
+            [origin.offset for origin in origins],
+            [origin.raw_key for origin in origins],
+            [origin.raw_value for origin in origins],
+        )
         plan.run(
             Batch(
                 [change.key for change in changes],
                 [change.new for change in changes],
                 [change.timestamp for change in changes],
-                [change.origin.headers for change in changes],
+                [origin.headers for origin in origins],
                 list(range(len(changes))),
                 [change.old for change in changes] if wants_old else None,
             )
@@ -82,4 +91,5 @@ def _table_operator(each: PlanNode) -> OperatorSpec | None:
     """The operator, if it writes a table of its own; stores that users write forward nothing."""
     if not isinstance(each.node, ProcessorNode) or isinstance(each.node.operator, Process):
         return None
-    return each.node.operator
+    operator = each.node.operator
+    return operator.inner if isinstance(operator, Wrapped) else operator

@@ -14,9 +14,12 @@ from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
+from millstream.streams.state.cache import Origin
 
 SizedT = TypeVar("SizedT", bound=Sized)
 NO_RAW: Sequence[bytes | None] = ()
+Run = tuple[str | None, Sequence[int], Sequence[bytes | None], Sequence[bytes | None]]
+"""Topic, offsets, and bytes of keys and values of the records that are processed together."""
 
 
 class TaskContext:
@@ -94,6 +97,11 @@ class TaskContext:
         self.raw_keys = raw_keys
         self.raw_values = raw_values
 
+    @property
+    def run(self) -> Run:
+        """What `begin` was given last."""
+        return self.topic, self.offsets, self.raw_keys, self.raw_values
+
     def counted(self, batch: SizedT, kept: SizedT) -> SizedT:
         """`kept`, after counting as dropped what `batch` had more."""
         self.dropped_records += len(batch) - len(kept)
@@ -103,7 +111,17 @@ class TaskContext:
         """The origin of the row with this ordinal."""
         topic = self.topic
         partition = -1 if topic is None else self.partition
-        return RecordContext(topic, partition, self.offsets[ordinal], timestamp, headers)
+        raw_key = self.raw_keys[ordinal] if self.raw_keys else None
+        raw_value = self.raw_values[ordinal] if self.raw_values else None
+        offset = self.offsets[ordinal]
+        return RecordContext(topic, partition, offset, timestamp, headers, raw_key, raw_value)
+
+    def origin_of(self, rows: Batch) -> Origin:
+        """The record that the last of the rows came from."""
+        row = rows.ordinals[-1]
+        raw_key = self.raw_keys[row] if self.raw_keys else None
+        raw_value = self.raw_values[row] if self.raw_values else None
+        return Origin(self.topic, self.offsets[row], rows.headers[-1], raw_key, raw_value)
 
     def place_of(self, rows: Batch) -> str:
         """Where rows came from, for the text of an error."""
@@ -126,6 +144,6 @@ class TaskContext:
             node,
             self.task_id,
             timestamp,
-            self.raw_keys[ordinal] if self.raw_keys else None,
-            self.raw_values[ordinal] if self.raw_values else None,
+            place.source_raw_key,
+            place.source_raw_value,
         )

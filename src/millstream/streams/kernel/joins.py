@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.calls import mapped
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.held_rows import HoldsRows
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.transform_values import Transform
 from millstream.streams.serdes.windowed import Windowed
@@ -230,11 +231,8 @@ class StreamTableJoin(Operator):
         return kept, [key for key, keep in zip(keys, mask, strict=True) if keep]
 
 
-class BufferedStreamTableJoin(Operator):
+class BufferedStreamTableJoin(HoldsRows):
     """A join with a versioned table whose stream side waits for the grace period (KIP-923); what is older is joined at once."""
-
-    multiplies = True
-    asks_origin = True
 
     def __init__(self, context: TaskContext, join: StreamTableJoin, buffer: JoinBuffer) -> None:
         super().__init__(context)
@@ -243,21 +241,30 @@ class BufferedStreamTableJoin(Operator):
 
     def process(self, batch: Batch) -> Batch:
         batch, keys = self._join.joinable(batch)
-        ready = Batch([], [], [], [], [])
+        ready: list[Waiting] = []
+        let_out_by: list[int] = []
         for row, key in enumerate(keys):
             value, ordinal = batch.values[row], batch.ordinals[row]
             headers = batch.headers[row]
             came = self.context.record_context(ordinal, batch.timestamps[row], headers)
             if key is None or not self._buffer.put(key, value, came):
-                _append(ready, Waiting(key, value, came), ordinal)
-            for waiting in self._buffer.take_due():
-                _append(ready, waiting, ordinal)
-        return self._join.join(ready, ready.keys)
+                ready.append(Waiting(key, value, came))
+            ready.extend(self._buffer.take_due())
+            let_out_by += [ordinal] * (len(ready) - len(let_out_by))
+        joined = self._joined(ready)
+        self.origins = [ready[row].context for row in joined.ordinals]
+        joined.ordinals = [let_out_by[row] for row in joined.ordinals]
+        return joined
 
-
-def _append(batch: Batch, waiting: Waiting, ordinal: int) -> None:
-    batch.keys.append(waiting.key)
-    batch.values.append(waiting.value)
-    batch.timestamps.append(waiting.context.timestamp)
-    batch.headers.append(waiting.context.headers)
-    batch.ordinals.append(ordinal)
+    def _joined(self, ready: list[Waiting]) -> Batch:
+        """Those that have a partner; the ordinals are places in the list."""
+        keys = [waiting.key for waiting in ready]
+        contexts = [waiting.context for waiting in ready]
+        rows = Batch(
+            keys,
+            [waiting.value for waiting in ready],
+            [context.timestamp for context in contexts],
+            [context.headers for context in contexts],
+            list(range(len(ready))),
+        )
+        return self._join.join(rows, keys)

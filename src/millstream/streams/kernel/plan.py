@@ -17,7 +17,7 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch, merge_by_ordinal
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.state.cache import Origin, RecordCache
+from millstream.streams.state.cache import RecordCache
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode
 
 _PATHS_MAX = 16
@@ -105,7 +105,7 @@ class Plan:
             for row in range(len(rows)):
                 self._depth_first.deliver(each, rows.take((row,)))
         else:
-            cache.origin = self._depth_first.origin_of(rows)
+            cache.origin = self._depth_first.context.origin_of(rows)
             each.operator.process(rows)
 
 
@@ -113,14 +113,8 @@ class DepthFirst:
     """Record at a time: a row runs through all nodes below before the next one starts."""
 
     def __init__(self, context: TaskContext, on_failure: OnFailure) -> None:
-        self._context = context
+        self.context = context
         self._on_failure = on_failure
-
-    def origin_of(self, rows: Batch) -> Origin:
-        """The record that the last of the rows came from."""
-        context = self._context
-        offset = context.offsets[rows.ordinals[-1]]
-        return Origin(context.topic, offset, rows.headers[-1])
 
     def deliver(self, each: PlanNode, rows: Batch) -> None:
         """One row into a node, and what comes of it, row by row, into its children.
@@ -132,7 +126,7 @@ class DepthFirst:
             return
         try:
             if each.cache is not None:
-                each.cache.origin = self.origin_of(rows)
+                each.cache.origin = self.context.origin_of(rows)
                 each.operator.process(rows)
                 return
             routed = each.operator.route(rows)

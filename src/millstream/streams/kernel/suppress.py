@@ -6,57 +6,27 @@ headers it came with (S26).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import overload
-
 from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.operator import Operator
-from millstream.streams.options import RecordContext
+from millstream.streams.kernel.held_rows import HoldsRows
 from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.topology import operators as ops
 
 
-class _Everywhere(Sequence[int]):
-    """One offset, whatever the ordinal."""
-
-    def __init__(self, offset: int) -> None:
-        self._offset = offset
-
-    def __len__(self) -> int:
-        return 1
-
-    @overload
-    def __getitem__(self, at: int) -> int: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[int]: ...
-    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
-        return self if isinstance(at, slice) else self._offset
-
-
-class Suppress(Operator):
+class Suppress(HoldsRows):
     """KTableSuppressProcessor."""
-
-    multiplies = True
-    forwards_then_forgets = True
-    asks_origin = True
 
     def __init__(self, context: TaskContext, spec: ops.Suppress, store: SuppressionBuffer) -> None:
         super().__init__(context)
         self._store = store
         self._spec = spec
         self._time = context.node
-        self._origins: list[RecordContext] = []
-        """Where the rows come from that are given out."""
-        self._current: tuple[str | None, Sequence[int]] = (None, ())
-        """Topic and offsets of the run in which they are."""
 
     def process(self, batch: Batch) -> Batch:
         store, spec = self._store, self._spec
-        self._origins.clear()
-        self._current = (self.context.topic, self.context.offsets)
+        self.origins.clear()
         old_values = batch.old_values or [None] * len(batch)
         out = Batch([], [], [], [], [], [] if spec.send_old_values else None)
         for row, key in enumerate(batch.keys):
@@ -72,13 +42,8 @@ class Suppress(Operator):
         self.context.counts[self._time, "suppression-emit"] += len(out)
         return out
 
-    def forwarding(self, row: int) -> None:
-        """What is below sees the record that was buffered, not the one that let it out."""
-        origin = self._origins[row]
-        self.context.topic, self.context.offsets = origin.topic, _Everywhere(origin.offset)
-
     def forwarded(self) -> None:
-        self.context.topic, self.context.offsets = self._current
+        super().forwarded()
         self._store.forget_leaving()
 
     def _give_out(self, stream_time: int, ordinal: int, out: Batch) -> None:
@@ -102,7 +67,7 @@ class Suppress(Operator):
         key, new, old, context = self._store.evict()
         if new is None and self._spec.until_window_closes:
             return  # nobody has seen the window yet
-        self._origins.append(context)
+        self.origins.append(context)
         out.keys.append(key)
         out.values.append(new)
         out.timestamps.append(context.timestamp)

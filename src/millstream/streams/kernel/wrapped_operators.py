@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from millstream.streams.kernel.batch import Batch
@@ -10,6 +10,7 @@ from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors import Process, ProcessorContext
 from millstream.streams.processor import TableChange
+from millstream.streams.state.cache import RecordCache
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.wrapping import AnyRecord, Forward
 
@@ -20,19 +21,29 @@ class _OperatorContext(ProcessorContext):
     inner: Operator
     children: tuple[str, ...] = ()
     """Where the operator's routes go; empty where all children get the same."""
+    cache: RecordCache | None = None
+    """Of the table that the operator writes: what it makes goes on when the cache is flushed, past the wrapper."""
 
-    def run_operator(self, record: AnyRecord) -> Iterable[Forward]:
-        """What the operator makes of a record."""
-        rows = self.rows_of(record, self.ordinal)
-        routed = self.inner.route(rows)
-        if routed is None:
-            made = self.inner.process(rows)
-            return [(self.record_of(made.take((row,))), None) for row in range(len(made))]
-        return [
-            (self.record_of(each), child)
-            for child, each in zip(self.children, routed, strict=True)
-            if len(each)
-        ]
+    def run_operator(self, record: AnyRecord, forward: Forward) -> None:
+        """Give what the operator makes of a record to `forward`."""
+        rows, inner = self.rows_of(record, self.ordinal), self.inner
+        if self.cache is not None:
+            self.cache.origin = self._task.origin_of(rows)
+            inner.process(rows)
+            return
+        routed = inner.route(rows)
+        if routed is not None:
+            for child, each in zip(self.children, routed, strict=True):
+                if len(each):
+                    forward(self.record_of(each), child)
+            return
+        made = inner.process(rows)
+        try:
+            for row in range(len(made)):
+                inner.forwarding(row)
+                forward(self.record_of(made.take((row,))), None)
+        finally:
+            inner.forwarded()
 
     def rows_of(self, record: AnyRecord, ordinal: int) -> Batch:
         change = record.value
@@ -67,9 +78,8 @@ class WrappedOperator(Process):
         own.inner = inner
         own.children = tuple(name for _, name in spec.branches or ())
         super().__init__(context, spec.supplier, own)
-        self._inner = inner
+        self._own = own
 
-    def process(self, batch: Batch) -> Batch:
-        nothing = super().process(batch)
-        self._inner.forwarded()  # the processor has forwarded what there was before it returned
-        return nothing
+    def hold_back(self, cache: RecordCache) -> None:
+        """The operator's table is cached."""
+        self._own.cache = cache

@@ -23,6 +23,8 @@ class Origin:
     topic: str | None = None
     offset: int = -1
     headers: Headers = ()
+    raw_key: bytes | None = None
+    raw_value: bytes | None = None
 
 
 @dataclass(slots=True)

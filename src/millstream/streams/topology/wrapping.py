@@ -6,7 +6,7 @@ global and read-only stores are not wrapped, as in Kafka Streams 4.3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -29,15 +29,15 @@ _KEEPS_KEYS = (
     ops.TableToStream,
 )
 AnyRecord = Record[Any, Any]  # Any: operators of any type
-Forward = tuple[AnyRecord, str | None]
-"""A record and the child it goes to; None: to all."""
+Forward = Callable[[AnyRecord, str | None], object]
+"""Takes a record and the child it goes to; None: to all."""
 
 
 class OperatorContext(ProcessorContext[Any, Any], Protocol):  # Any: operators of any type
     """The context of a processor that stands for an operator of the library."""
 
-    def run_operator(self, record: AnyRecord) -> Iterable[Forward]:
-        """What the operator makes of a record."""
+    def run_operator(self, record: AnyRecord, forward: Forward) -> None:
+        """Give what the operator makes of a record to `forward`."""
 
 
 class BuiltInProcessor:
@@ -52,8 +52,7 @@ class BuiltInProcessor:
         self._context = context
 
     def process(self, record: AnyRecord) -> None:
-        for made, child in self._context.run_operator(record):
-            self._context.forward(made, child)
+        self._context.run_operator(record, self._context.forward)
 
 
 def wrapped(node: ProcessorNode, wrapper: ProcessorWrapper) -> ProcessorNode:
