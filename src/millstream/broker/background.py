@@ -15,7 +15,7 @@ from millstream.broker.config import BrokerConfig
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.hosted_partitions import HostedPartitions
 from millstream.broker.log_flusher import GroupCommitFlusher
-from millstream.broker.node import Tasks
+from millstream.broker.node_services import Tasks
 from millstream.errors import KafkaStorageError
 from millstream.log.log_directories import LogDirectories
 from millstream.model import TopicPartition

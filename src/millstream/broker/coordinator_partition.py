@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from millstream.broker.durability import is_safe, wait_until_safe
-from millstream.broker.node import LogFlusher
+from millstream.broker.node_services import LogFlusher
 from millstream.broker.purgatory import Purgatory
 from millstream.coordinator.record import CoordinatorKey, CoordinatorRecord, CoordinatorValue
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Reply, Token

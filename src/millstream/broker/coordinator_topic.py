@@ -16,24 +16,21 @@ from millstream.broker.coordinator_partition import (
     DecodeRecord,
     OnNotice,
 )
-from millstream.broker.node import Partitions, Tasks
-from millstream.broker.request_context import RequestContext
+from millstream.broker.node_services import Partitions, Tasks
 from millstream.coordinator.placement import partition_for
-from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
+from millstream.coordinator.result import NO_TOKEN, CoordinatorContext, CoordinatorResult
 from millstream.coordinator.runtime import Shard
 from millstream.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.model import BrokerId
 from millstream.runtime import Instant
 
-_NO_TOKEN: Final = Token(0)
-
 ShardT = TypeVar("ShardT", bound=Shard)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 Handle = Callable[[ShardT, RequestT, CoordinatorContext, Instant], CoordinatorResult]
 
-NODE_ITSELF: Final = CoordinatorContext(_NO_TOKEN, 0)
+NODE_ITSELF: Final = CoordinatorContext(NO_TOKEN, 0)
 """The caller of what the node asks of its own shards."""
 
 
@@ -166,13 +163,6 @@ class CoordinatorTopic(Generic[ShardT]):
             except KafkaError as error:
                 failure = error
         return answers, failure
-
-
-def caller_of(context: RequestContext) -> CoordinatorContext:
-    """Who asks, as a shard records it."""
-    return CoordinatorContext(
-        _NO_TOKEN, context.version, context.client_id, f"/{context.client_host}"
-    )
 
 
 async def ask_shard(

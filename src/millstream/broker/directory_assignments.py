@@ -6,7 +6,7 @@ import asyncio
 from typing import Final, final
 
 from millstream.broker.broker_session import BrokerSession
-from millstream.broker.node import ControllerClient
+from millstream.broker.node_services import ControllerClient
 from millstream.controller.controller import Controller
 from millstream.errors import RetriableError
 from millstream.metadata.image import TopicImage

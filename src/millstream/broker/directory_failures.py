@@ -11,7 +11,7 @@ from typing import NoReturn, final
 
 from millstream.broker.broker_session import BrokerSession
 from millstream.broker.hosted_partitions import HostedPartitions
-from millstream.broker.node import Tasks
+from millstream.broker.node_services import Tasks
 from millstream.errors import KafkaStorageError
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_directory import LogDirectory

@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from millstream.broker.flush_policy import must_sync
-from millstream.broker.node import LogFlusher
+from millstream.broker.node_services import LogFlusher
 from millstream.broker.purgatory import Purgatory
 from millstream.replication.partition import ACKS_ALL, Partition
 

@@ -15,14 +15,13 @@ from millstream.broker.coordinator_topic import (
     CoordinatorKind,
     CoordinatorTopic,
     Handle,
-    caller_of,
 )
 from millstream.broker.group_settings import group_coordinator_config
 from millstream.broker.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.node import Partitions, Tasks
-from millstream.broker.request_context import RequestContext
+from millstream.broker.node_services import Partitions, Tasks
 from millstream.coordinator.group.config import GroupCoordinatorConfig
 from millstream.coordinator.group.shard import GroupShard
+from millstream.coordinator.result import CoordinatorContext
 from millstream.errors import KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
@@ -110,20 +109,20 @@ class GroupCoordination:
         handle: Handle[GroupShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        context: RequestContext,
+        caller: CoordinatorContext,
     ) -> ResponseT:
         """The response of the group's shard. Raises what the shard refuses with.
 
         Raises NotCoordinator, CoordinatorLoadInProgress, CoordinatorNotAvailable when there is no shard to ask.
         """
-        return await self.shards.ask(group_id, handle, request, expected, caller_of(context))
+        return await self.shards.ask(group_id, handle, request, expected, caller)
 
     async def ask_all(
         self,
         handle: Handle[GroupShard, RequestT],
         request: RequestT,
         expected: type[ResponseT],
-        context: RequestContext,
+        caller: CoordinatorContext,
     ) -> tuple[list[ResponseT], KafkaError | None]:
         """What the shards of this node say, and the error of one that could not."""
-        return await self.shards.ask_all(handle, request, expected, caller_of(context))
+        return await self.shards.ask_all(handle, request, expected, caller)

@@ -1,4 +1,4 @@
-"""The topics coordinators keep their records in: how they are made when somebody needs them for the first time."""
+"""The topics coordinators keep their records in: their names, and how they are made."""
 
 from __future__ import annotations
 
@@ -6,32 +6,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from millstream.broker.config import BrokerConfig
-from millstream.broker.node import Node
-from millstream.controller.controller import Controller
-from millstream.errors import TopicAlreadyExists, error_for
-from millstream.metadata.image import TopicImage
 from millstream.protocol.generated.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
-    CreateTopicsRequest,
 )
 
 CONSUMER_OFFSETS: Final = "__consumer_offsets"
 TRANSACTION_STATE: Final = "__transaction_state"
 SHARE_GROUP_STATE: Final = "__share_group_state"
-_CREATION_TIMEOUT_MS: Final = 5_000
-
-
-async def ensure_internal_topic(node: Node, name: str) -> TopicImage:
-    """The topic, made now if nobody has made it yet. Raises a KafkaError that says why it cannot be made."""
-    topic = node.metadata.image.topic(name)
-    if topic is None:
-        creatable = internal_topic(name, node.config)
-        assert creatable is not None, f"no coordinator here keeps its records in {name}"
-        await _create(node, creatable)
-        topic = node.metadata.image.topic(name)
-        assert topic is not None, "a created topic is in the image when the controller has answered"
-    return topic
 
 
 def internal_topic(name: str, config: BrokerConfig) -> CreatableTopic | None:
@@ -96,12 +78,3 @@ def _share_group_state(config: BrokerConfig) -> CreatableTopic:
 
 def _configs(overrides: Mapping[str, str]) -> list[CreatableTopicConfig]:
     return [CreatableTopicConfig(name, value) for name, value in overrides.items()]
-
-
-async def _create(node: Node, topic: CreatableTopic) -> None:
-    """Somebody else may be faster; that is as good."""
-    request = CreateTopicsRequest(topics=[topic], timeout_ms=_CREATION_TIMEOUT_MS)
-    response = await node.controller.submit(Controller.handle_create_topics, request)
-    (result,) = response.topics
-    if result.error_code not in (0, TopicAlreadyExists.code):
-        raise error_for(result.error_code, result.error_message)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Self, final
 
 from millstream.broker.disk_pool import DiskPool
-from millstream.broker.node import Partitions
+from millstream.broker.node_services import Partitions
 from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
 from millstream.log.compaction import Compaction
 from millstream.log.compaction_plan import CompactionPlan

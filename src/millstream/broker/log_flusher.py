@@ -10,7 +10,7 @@ import asyncio
 
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.metrics.node_metrics import NodeMetrics
-from millstream.broker.node import Tasks
+from millstream.broker.node_services import Tasks
 from millstream.errors import KafkaStorageError
 from millstream.log.partition_log import PartitionLog
 from millstream.runtime import Clock

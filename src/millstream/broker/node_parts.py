@@ -29,7 +29,8 @@ from millstream.broker.fetch_sessions import FetchSessions
 from millstream.broker.group_coordination import GroupCoordination
 from millstream.broker.group_settings import group_coordinator_config
 from millstream.broker.hosted_partitions import HostedPartitions
-from millstream.broker.internal_topics import SHARE_GROUP_STATE, ensure_internal_topic
+from millstream.broker.internal_topic_creation import ensure_internal_topic
+from millstream.broker.internal_topics import SHARE_GROUP_STATE
 from millstream.broker.listeners import Listener
 from millstream.broker.log_cleaner import CleanerSettings, LogCleaner
 from millstream.broker.log_flusher import GroupCommitFlusher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from millstream.broker.node import ControllerClient
+from millstream.broker.node_services import ControllerClient
 from millstream.controller.controller import Controller
 from millstream.errors import CoordinatorLoadInProgress
 from millstream.model import BrokerId, ProducerId

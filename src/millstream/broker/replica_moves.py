@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, final
 
 from millstream.broker.disk_pool import DiskPool
-from millstream.broker.node import Partitions, Tasks
+from millstream.broker.node_services import Partitions, Tasks
 from millstream.errors import KafkaError
 from millstream.log.file_range import FileRange
 from millstream.log.log_directories import LogDirectories

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.broker.node import Metadata
+from millstream.broker.node_services import Metadata
 from millstream.coordinator.share_partition.acquisition import Limits
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType

@@ -34,7 +34,7 @@ async def ask_group(
 ) -> AnswerT:
     """Raises what the group coordinator refuses with."""
     return await context.node.group_coordinator.ask(
-        group_id, GroupShard.handle_share_group_request, request, expected, context
+        group_id, GroupShard.handle_share_group_request, request, expected, context.caller
     )
 
 

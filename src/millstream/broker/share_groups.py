@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, final
 
 from millstream.broker.coordinator_partition import CoordinatorServices
-from millstream.broker.node import Metadata, Partitions, Tasks
+from millstream.broker.node_services import Metadata, Partitions, Tasks
 from millstream.broker.share_group_settings import ShareGroupSettings
 from millstream.broker.share_partitions import SharePartitions
 from millstream.broker.share_persister import SharePersister

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
-from millstream.broker.node import Partitions, Tasks
+from millstream.broker.node_services import Partitions, Tasks
 from millstream.broker.share_group_settings import ShareGroupSettings
 from millstream.broker.share_persister import SharePersister, as_told_to_consumers
 from millstream.broker.share_start_offset import first_offset

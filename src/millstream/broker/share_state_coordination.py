@@ -18,7 +18,7 @@ from millstream.broker.coordinator_topic import (
     Handle,
 )
 from millstream.broker.internal_topics import SHARE_GROUP_STATE
-from millstream.broker.node import Partitions, Tasks
+from millstream.broker.node_services import Partitions, Tasks
 from millstream.coordinator.share.config import ShareCoordinatorConfig
 from millstream.coordinator.share.shard import ShareShard
 from millstream.coordinator.share.share_state import SharePartitionKey

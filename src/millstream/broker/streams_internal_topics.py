@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from millstream.broker.node import ControllerClient, Tasks
+from millstream.broker.node_services import ControllerClient, Tasks
 from millstream.controller.controller import Controller
 from millstream.coordinator.group.streams.configured_topology import InternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for

@@ -11,7 +11,7 @@ from millstream.errors import DelegationTokenRequestNotAllowed, RetriableError
 from millstream.net.client_connection import ANONYMOUS
 
 if TYPE_CHECKING:
-    from millstream.broker.node import ControllerClient
+    from millstream.broker.node_services import ControllerClient
     from millstream.broker.request_context import RequestContext
 
 

@@ -14,9 +14,9 @@ from enum import Enum
 from itertools import groupby
 from typing import Final, TypeVar, final
 
-from millstream.broker.node import Tasks
+from millstream.broker.node_services import Tasks
 from millstream.broker.transaction_coordination import TransactionCoordination
-from millstream.coordinator.result import CoordinatorContext, Token
+from millstream.coordinator.result import NO_TOKEN, CoordinatorContext
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidProducerEpoch,
@@ -33,7 +33,7 @@ from millstream.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
-_BROKER: Final = CoordinatorContext(Token(0), api_version=5)
+_BROKER: Final = CoordinatorContext(NO_TOKEN, api_version=5)
 """A broker that asks, in the version of AddPartitionsToTxn that brokers speak."""
 ResultT = TypeVar("ResultT")
 

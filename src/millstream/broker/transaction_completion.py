@@ -14,7 +14,7 @@ from typing import Final, final
 
 from millstream.broker.coordinator_partition import CoordinatorPartition
 from millstream.broker.coordinator_topic import NODE_ITSELF, ask_shard
-from millstream.broker.node import Metadata
+from millstream.broker.node_services import Metadata
 from millstream.broker.transaction_markers import TransactionMarkers
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.turn import PreparedTransaction

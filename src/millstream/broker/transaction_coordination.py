@@ -12,7 +12,7 @@ from millstream.broker.config import BrokerConfig
 from millstream.broker.coordinator_partition import CoordinatorPartition, CoordinatorServices
 from millstream.broker.coordinator_topic import CoordinatorKind, CoordinatorTopic, Handle
 from millstream.broker.internal_topics import TRANSACTION_STATE
-from millstream.broker.node import Partitions, Tasks
+from millstream.broker.node_services import Partitions, Tasks
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.transaction_completion import TransactionCompletion
 from millstream.coordinator.result import CoordinatorContext

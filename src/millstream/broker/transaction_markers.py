@@ -12,7 +12,7 @@ from millstream.broker.coordinator_partition import CoordinatorServices
 from millstream.broker.durability import wait_until_safe
 from millstream.broker.group_coordination import GroupCoordination
 from millstream.broker.internal_topics import CONSUMER_OFFSETS
-from millstream.broker.node import Partitions
+from millstream.broker.node_services import Partitions
 from millstream.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import NewType
+from typing import Final, NewType
 
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.errors import KafkaError
 
 Token = NewType("Token", int)
 """Names one waiting request. Chosen by the edge, meaningless in here, answered exactly once."""
+
+NO_TOKEN: Final = Token(0)
+"""Of a caller whom the edge has not given one yet."""
 
 TimerKey = Hashable
 """Names one timer of a shard. Starting a timer under a key that is running moves its deadline."""

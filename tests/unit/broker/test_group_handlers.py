@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from millstream.broker.coordinator_partition import CoordinatorServices
+from millstream.broker.coordinator_topic import NODE_ITSELF
 from millstream.broker.group_coordination import GroupCoordination
 from millstream.broker.handlers import (
     delete_groups,
@@ -275,9 +276,7 @@ async def test_a_heartbeat_is_welcome_while_the_coordinator_loads() -> None:
         world.publish((ME, ME), epoch=1)
         context: Any = SimpleNamespace(  # Any: as much of a RequestContext as this handler uses
             node=SimpleNamespace(group_coordinator=world.coordination),
-            version=4,
-            client_id="",
-            client_host="",
+            caller=NODE_ITSELF,
         )
         response = await heartbeat.handle(HeartbeatRequest("g", 1, "m"), context)
         assert response.error_code == 0

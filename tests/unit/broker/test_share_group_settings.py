@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from millstream.broker.config_table import BROKER_CONFIGS
-from millstream.broker.node import Metadata
+from millstream.broker.node_services import Metadata
 from millstream.broker.share_group_settings import ShareGroupSettings
 from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType

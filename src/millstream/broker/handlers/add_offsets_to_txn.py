@@ -10,7 +10,8 @@ from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.coordinator_topic import NODE_ITSELF
-from millstream.broker.internal_topics import CONSUMER_OFFSETS, ensure_internal_topic
+from millstream.broker.internal_topic_creation import ensure_internal_topic
+from millstream.broker.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.request_context import RequestContext
 from millstream.broker.transaction_errors import error_code
 from millstream.coordinator.placement import partition_for

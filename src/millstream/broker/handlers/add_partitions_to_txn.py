@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import caller_of
 from millstream.broker.request_context import RequestContext
 from millstream.broker.transaction_errors import error_code, partitions_of
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -75,7 +74,7 @@ async def _add(
             TransactionShard.handle_add_partitions,
             asked,
             AddPartitionsToTxnResult,
-            caller_of(context),
+            context.caller,
         )
     except KafkaError as error:
         code = error_code(error, context.version, _KNOWS_FENCED_FROM)

@@ -44,7 +44,7 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
             GroupShard.handle_consumer_group_describe,
             request,
             ConsumerGroupDescribeResponse,
-            context,
+            context.caller,
         )
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)

@@ -32,5 +32,5 @@ async def handle(
         GroupShard.handle_consumer_group_heartbeat,
         request,
         ConsumerGroupHeartbeatResponse,
-        context,
+        context.caller,
     )

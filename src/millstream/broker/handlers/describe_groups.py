@@ -40,7 +40,11 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
     request = DescribeGroupsRequest(groups=[group_id])
     try:
         response = await context.node.group_coordinator.ask(
-            group_id, GroupShard.handle_describe_groups, request, DescribeGroupsResponse, context
+            group_id,
+            GroupShard.handle_describe_groups,
+            request,
+            DescribeGroupsResponse,
+            context.caller,
         )
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)

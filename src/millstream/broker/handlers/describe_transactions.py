@@ -6,7 +6,6 @@ Version 0. Answered by the coordinator of each id, with an error for each (TRANS
 from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import caller_of
 from millstream.broker.request_context import RequestContext
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import InvalidRequest, KafkaError
@@ -36,7 +35,7 @@ async def _describe(transactional_id: str, context: RequestContext) -> Transacti
             TransactionShard.handle_describe_transaction,
             transactional_id,
             TransactionState,
-            caller_of(context),
+            context.caller,
         )
     except KafkaError as error:
         return TransactionState(error_code=error.code, transactional_id=transactional_id)

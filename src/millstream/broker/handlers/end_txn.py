@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import caller_of
 from millstream.broker.request_context import RequestContext
 from millstream.broker.transaction_errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -33,7 +32,7 @@ async def handle(request: EndTxnRequest, context: RequestContext) -> EndTxnRespo
             TransactionShard.handle_end_transaction,
             request,
             EndTxnResponse,
-            caller_of(context),
+            context.caller,
         )
     except KafkaError as error:
         return EndTxnResponse(error_code=error_code(error, context.version, _KNOWS_FENCED_FROM))

@@ -12,11 +12,11 @@ from types import MappingProxyType
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
+from millstream.broker.internal_topic_creation import ensure_internal_topic
 from millstream.broker.internal_topics import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
-    ensure_internal_topic,
 )
 from millstream.broker.request_context import RequestContext
 from millstream.coordinator.placement import partition_for

@@ -19,7 +19,11 @@ API = ApiSpec(ApiKey.HEARTBEAT, versions=range(5))
 async def handle(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse:
     try:
         return await context.node.group_coordinator.ask(
-            request.group_id, GroupShard.handle_heartbeat, request, HeartbeatResponse, context
+            request.group_id,
+            GroupShard.handle_heartbeat,
+            request,
+            HeartbeatResponse,
+            context.caller,
         )
     except CoordinatorLoadInProgress:
         return HeartbeatResponse()

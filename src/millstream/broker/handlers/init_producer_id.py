@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import caller_of
 from millstream.broker.request_context import RequestContext
 from millstream.broker.transaction_errors import error_code
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -45,7 +44,7 @@ async def handle(request: InitProducerIdRequest, context: RequestContext) -> Ini
             TransactionShard.handle_init_producer_id,
             request,
             InitProducerIdResponse,
-            caller_of(context),
+            context.caller,
         )
     except KafkaError as error:
         return InitProducerIdResponse(

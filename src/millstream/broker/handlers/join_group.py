@@ -23,7 +23,11 @@ async def handle(request: JoinGroupRequest, context: RequestContext) -> JoinGrou
         request.rebalance_timeout_ms = request.session_timeout_ms
     try:
         response = await context.node.group_coordinator.ask(
-            request.group_id, GroupShard.handle_join_group, request, JoinGroupResponse, context
+            request.group_id,
+            GroupShard.handle_join_group,
+            request,
+            JoinGroupResponse,
+            context.caller,
         )
     except KafkaError as error:
         response = JoinGroupResponse(

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import re2
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import caller_of
 from millstream.broker.request_context import RequestContext
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -42,7 +41,7 @@ async def handle(
         return shard.handle_list_transactions(asked, is_wanted, caller, now)
 
     answers, failure = await context.node.transaction_coordinator.shards.ask_all(
-        list_shard, request, ListTransactionsResponse, caller_of(context)
+        list_shard, request, ListTransactionsResponse, context.caller
     )
     if failure is not None:
         return ListTransactionsResponse(error_code=failure.code)

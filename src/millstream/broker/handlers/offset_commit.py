@@ -84,7 +84,7 @@ async def _commit(request: OffsetCommitRequest, context: RequestContext) -> dict
             GroupShard.handle_offset_commit,
             request,
             OffsetCommitResponse,
-            context,
+            context.caller,
         )
     except KafkaError as error:
         return {

@@ -34,7 +34,7 @@ async def handle(request: OffsetDeleteRequest, context: RequestContext) -> Offse
         GroupShard.handle_offset_delete,
         replace(request, topics=[topic for topic in known if topic.partitions]),
         OffsetDeleteResponse,
-        context,
+        context.caller,
     )
     codes = {
         (topic.name, p.partition_index): p.error_code

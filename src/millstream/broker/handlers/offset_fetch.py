@@ -70,7 +70,11 @@ async def _fetch(
     request = OffsetFetchRequest(groups=[group], require_stable=require_stable)
     try:
         response = await context.node.group_coordinator.ask(
-            group.group_id, GroupShard.handle_offset_fetch, request, OffsetFetchResponse, context
+            group.group_id,
+            GroupShard.handle_offset_fetch,
+            request,
+            OffsetFetchResponse,
+            context.caller,
         )
     except KafkaError as error:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=error.code)

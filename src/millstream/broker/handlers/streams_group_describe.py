@@ -44,7 +44,7 @@ async def _describe(group_id: str, context: RequestContext) -> DescribedGroup:
             GroupShard.handle_streams_group_describe,
             request,
             StreamsGroupDescribeResponse,
-            context,
+            context.caller,
         )
     except KafkaError as error:
         return DescribedGroup(group_id=group_id, error_code=error.code)

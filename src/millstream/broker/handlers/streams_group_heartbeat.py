@@ -43,7 +43,7 @@ async def handle(
             GroupShard.handle_streams_group_heartbeat,
             request,
             StreamsHeartbeat,
-            context,
+            context.caller,
         )
     except KafkaError as error:
         return StreamsGroupHeartbeatResponse(error_code=error.code, error_message=str(error))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.coordinator_topic import ask_shard, caller_of
+from millstream.broker.coordinator_topic import ask_shard
 from millstream.broker.request_context import RequestContext
 from millstream.broker.transaction_claims import ClaimKind, TransactionClaim, claim_partitions
 from millstream.coordinator.group.shard import GroupShard
@@ -108,9 +108,7 @@ async def _commit_in_transaction(
             raise InvalidTxnState("the transaction was ended while its offsets were on their way")
         return shard.handle_txn_offset_commit(asked, caller, now)
 
-    return await ask_shard(
-        coordinator, commit, request, TxnOffsetCommitResponse, caller_of(context)
-    )
+    return await ask_shard(coordinator, commit, request, TxnOffsetCommitResponse, context.caller)
 
 
 async def _join_transaction(

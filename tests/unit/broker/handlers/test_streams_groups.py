@@ -61,11 +61,11 @@ class World:
     def heartbeat(
         self, request: StreamsGroupHeartbeatRequest = HEARTBEAT
     ) -> StreamsGroupHeartbeatResponse:
-        context: Any = SimpleNamespace(node=self.node)
+        context: Any = SimpleNamespace(node=self.node, caller=None)
         return asyncio.run(streams_group_heartbeat.handle(request, context))
 
     def describe(self, *group_ids: str, operations: bool = False) -> list[DescribedGroup]:
-        context: Any = SimpleNamespace(node=self.node)
+        context: Any = SimpleNamespace(node=self.node, caller=None)
         request = StreamsGroupDescribeRequest(
             group_ids=list(group_ids), include_authorized_operations=operations
         )
