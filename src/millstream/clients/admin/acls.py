@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import AnyBroker
 from millstream.clients.admin.results import Results, check, done, item_error
@@ -26,9 +26,6 @@ from millstream.protocol.generated.describe_acls import DescribeAclsRequest, Des
 from millstream.security.acl import Operation, PatternType, PermissionType, ResourceType
 from millstream.security.acl_filter import AclFilter
 
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclBinding:
@@ -45,7 +42,7 @@ class AclBinding:
 
 
 async def create_acls(
-    admin: Admin, bindings: Iterable[AclBinding], *, timeout_ms: int | None = None
+    admin: AdminCalls, bindings: Iterable[AclBinding], *, timeout_ms: int | None = None
 ) -> Results[AclBinding, None]:
     def build(asked: Asked[AclBinding]) -> CreateAclsRequest:
         return CreateAclsRequest(
@@ -82,7 +79,7 @@ async def create_acls(
 
 
 async def describe_acls(
-    admin: Admin, acl_filter: AclFilter | None = None, *, timeout_ms: int | None = None
+    admin: AdminCalls, acl_filter: AclFilter | None = None, *, timeout_ms: int | None = None
 ) -> list[AclBinding]:
     """The rules that the filter matches; None for all."""
     wanted = acl_filter or AclFilter()
@@ -123,7 +120,7 @@ async def describe_acls(
 
 
 async def delete_acls(
-    admin: Admin, filters: Iterable[AclFilter], *, timeout_ms: int | None = None
+    admin: AdminCalls, filters: Iterable[AclFilter], *, timeout_ms: int | None = None
 ) -> Results[AclFilter, Results[AclBinding, None]]:
     """By filter the rules it matched, and for each whether it could be deleted."""
 

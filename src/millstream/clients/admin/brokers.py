@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.controllers import BROKERS, CONTROLLERS
 from millstream.clients.admin.places import AnyBroker
@@ -23,9 +24,6 @@ from millstream.protocol.generated.unregister_broker import (
 )
 from millstream.security.acl import Operation
 
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
-
 _LAST_METADATA_WITH_CLUSTER_OPERATIONS = 10
 
 
@@ -41,7 +39,7 @@ class ClusterDescription(NamedTuple):
 
 
 async def describe_cluster(
-    admin: Admin,
+    admin: AdminCalls,
     *,
     include_authorized_operations: bool = False,
     include_fenced_brokers: bool = False,
@@ -73,7 +71,9 @@ async def describe_cluster(
     return await admin.driver.one(older, None, deadline_ms)
 
 
-async def unregister_broker(admin: Admin, broker_id: int, *, timeout_ms: int | None = None) -> None:
+async def unregister_broker(
+    admin: AdminCalls, broker_id: int, *, timeout_ms: int | None = None
+) -> None:
     """Forget a broker that is gone for good (KRaft). Raises BrokerIdNotRegistered."""
 
     def read(response: UnregisterBrokerResponse, asked: Asked[int]) -> dict[int, None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import AnyBroker
 from millstream.clients.admin.results import Results, check, done
@@ -13,9 +14,6 @@ from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import alter_client_quotas as alter
 from millstream.protocol.generated import describe_client_quotas as describe
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 
 class QuotaDefault(Enum):
@@ -61,7 +59,7 @@ class ClientQuotaFilter(NamedTuple):
 
 
 async def describe_client_quotas(
-    admin: Admin,
+    admin: AdminCalls,
     quota_filter: ClientQuotaFilter | None = None,
     *,
     timeout_ms: int | None = None,
@@ -99,7 +97,7 @@ async def describe_client_quotas(
 
 
 async def alter_client_quotas(
-    admin: Admin,
+    admin: AdminCalls,
     changes: Mapping[ClientQuotaEntity, Mapping[str, float | None]],
     *,
     validate_only: bool = False,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import AnyBroker, Node
 from millstream.clients.admin.results import Results, check, done, item_error
@@ -31,9 +32,6 @@ from millstream.protocol.generated.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 
 class ConfigResourceType(IntEnum):
@@ -145,7 +143,7 @@ _OWNER: Final = Node(_owner)
 
 
 async def describe_configs(
-    admin: Admin,
+    admin: AdminCalls,
     resources: Iterable[ConfigResource],
     *,
     names: Collection[str] | None = None,
@@ -184,7 +182,7 @@ async def describe_configs(
 
 
 async def incremental_alter_configs(
-    admin: Admin,
+    admin: AdminCalls,
     changes: Mapping[ConfigResource, Sequence[AlterConfig]],
     *,
     validate_only: bool = False,
@@ -226,7 +224,7 @@ async def incremental_alter_configs(
 
 
 async def list_config_resources(
-    admin: Admin,
+    admin: AdminCalls,
     types: Iterable[ConfigResourceType] = (),
     *,
     timeout_ms: int | None = None,
@@ -266,7 +264,7 @@ async def list_config_resources(
 
 
 async def list_client_metrics_resources(
-    admin: Admin, *, timeout_ms: int | None = None
+    admin: AdminCalls, *, timeout_ms: int | None = None
 ) -> list[str]:
     """Names of client metrics subscriptions (Kafka 3.7)."""
     listed = await list_config_resources(

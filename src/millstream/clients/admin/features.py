@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from millstream import __version__
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import Controller, Node
 from millstream.clients.admin.results import Results, check, done
@@ -18,9 +19,6 @@ from millstream.protocol.generated.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 _FIRST_WITH_UPGRADE_TYPE = 1
 _FIRST_WITHOUT_RESULTS = 2
@@ -54,7 +52,7 @@ class FeatureMetadata(NamedTuple):
 
 
 async def describe_features(
-    admin: Admin, *, node_id: int | None = None, timeout_ms: int | None = None
+    admin: AdminCalls, *, node_id: int | None = None, timeout_ms: int | None = None
 ) -> FeatureMetadata:
     """As one broker sees them: `node_id`, or whichever answers. Empty before Kafka 2.7."""
 
@@ -86,7 +84,7 @@ async def describe_features(
 
 
 async def update_features(
-    admin: Admin,
+    admin: AdminCalls,
     updates: Mapping[str, FeatureUpdate],
     *,
     validate_only: bool = False,

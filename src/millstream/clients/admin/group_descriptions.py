@@ -6,8 +6,9 @@ Three APIs answer: DescribeGroups (classic), ConsumerGroupDescribe (KIP-848), Sh
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.groups import GroupState, GroupType
 from millstream.clients.admin.places import GROUP_COORDINATOR
@@ -20,9 +21,6 @@ from millstream.protocol.generated import consumer_group_describe as consumer
 from millstream.protocol.generated import describe_groups as classic
 from millstream.protocol.generated import share_group_describe as share
 from millstream.security.acl import Operation
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 _UPGRADED: Final = {0: False, 1: True}
 
@@ -66,7 +64,7 @@ class GroupDescription(NamedTuple):
 
 
 async def describe_groups(
-    admin: Admin,
+    admin: AdminCalls,
     group_ids: Iterable[str],
     *,
     include_authorized_operations: bool = False,
@@ -91,7 +89,7 @@ async def describe_groups(
 
 
 async def describe_consumer_groups(
-    admin: Admin,
+    admin: AdminCalls,
     group_ids: Iterable[str],
     *,
     include_authorized_operations: bool = False,
@@ -113,7 +111,7 @@ async def describe_consumer_groups(
 
 
 async def describe_classic_groups(
-    admin: Admin,
+    admin: AdminCalls,
     group_ids: Iterable[str],
     *,
     include_authorized_operations: bool = False,
@@ -128,7 +126,7 @@ async def describe_classic_groups(
 
 
 async def describe_share_groups(
-    admin: Admin,
+    admin: AdminCalls,
     group_ids: Iterable[str],
     *,
     include_authorized_operations: bool = False,

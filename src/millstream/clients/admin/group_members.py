@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.group_descriptions import describe_consumer_groups
 from millstream.clients.admin.places import Coordinator
@@ -18,9 +19,6 @@ from millstream.protocol.generated.leave_group import (
     MemberIdentity,
 )
 
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
-
 _FIRST_LEAVE_OF_MANY: Final = 3
 
 
@@ -32,7 +30,7 @@ class MemberToRemove(NamedTuple):
 
 
 async def remove_members_from_consumer_group(
-    admin: Admin,
+    admin: AdminCalls,
     group_id: str,
     members: Iterable[MemberToRemove] | None = None,
     *,
@@ -77,7 +75,9 @@ def _answers(
     return {each: done(codes[name], name) for each, name in names.items() if name in codes}
 
 
-async def _all_members(admin: Admin, group_id: str, timeout_ms: int | None) -> list[MemberToRemove]:
+async def _all_members(
+    admin: AdminCalls, group_id: str, timeout_ms: int | None
+) -> list[MemberToRemove]:
     described = await describe_consumer_groups(admin, [group_id], timeout_ms=timeout_ms)
     return [
         MemberToRemove(each.group_instance_id)

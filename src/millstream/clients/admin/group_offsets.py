@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import GROUP_COORDINATOR, Coordinator
 from millstream.clients.admin.results import Results, check, done, item_error
@@ -35,9 +36,6 @@ from millstream.protocol.generated.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
-
 GroupOffsets = Results[TopicPartition, OffsetAndMetadata]
 """Partitions without a commit are left out."""
 
@@ -47,7 +45,7 @@ _FIRST_FETCH_OF_MANY: Final = 8
 
 
 async def list_consumer_group_offsets(
-    admin: Admin,
+    admin: AdminCalls,
     groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None],
     *,
     require_stable: bool = False,
@@ -102,7 +100,7 @@ async def list_consumer_group_offsets(
 
 
 async def alter_consumer_group_offsets(
-    admin: Admin,
+    admin: AdminCalls,
     group_id: str,
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     *,
@@ -142,7 +140,7 @@ async def alter_consumer_group_offsets(
 
 
 async def delete_consumer_group_offsets(
-    admin: Admin,
+    admin: AdminCalls,
     group_id: str,
     partitions: Iterable[TopicPartition],
     *,

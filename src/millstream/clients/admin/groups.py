@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import GROUP_COORDINATOR, Node
 from millstream.clients.admin.results import Results, check, done
@@ -13,9 +14,6 @@ from millstream.errors import CoordinatorLoadInProgress, CoordinatorNotAvailable
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from millstream.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 _FIRST_LIST_WITH_TYPES: Final = 5
 _CONSUMER_PROTOCOLS: Final = ("", "consumer")
@@ -68,7 +66,7 @@ class GroupListing(NamedTuple):
 
 
 async def list_groups(
-    admin: Admin,
+    admin: AdminCalls,
     *,
     states: Collection[str] = (),
     types: Collection[str] = (),
@@ -118,7 +116,7 @@ async def list_groups(
 
 
 async def list_consumer_groups(
-    admin: Admin, *, states: Collection[str] = (), timeout_ms: int | None = None
+    admin: AdminCalls, *, states: Collection[str] = (), timeout_ms: int | None = None
 ) -> list[GroupListing]:
     """Groups of consumers, of the classic protocol and of KIP-848."""
     return await list_groups(
@@ -131,7 +129,7 @@ async def list_consumer_groups(
 
 
 async def delete_groups(
-    admin: Admin, group_ids: Iterable[str], *, timeout_ms: int | None = None
+    admin: AdminCalls, group_ids: Iterable[str], *, timeout_ms: int | None = None
 ) -> Results[str, None]:
     """Groups of any type, with the offsets they keep. NonEmptyGroup while one has members."""
     call = Call(

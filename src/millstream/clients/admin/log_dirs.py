@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.group_offsets import by_topic
 from millstream.clients.admin.places import Node, itself
@@ -25,9 +26,6 @@ from millstream.protocol.generated.describe_log_dirs import (
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 
 class TopicPartitionReplica(NamedTuple):
@@ -76,7 +74,7 @@ LogDirs = Results[str, LogDirDescription]
 
 
 async def describe_log_dirs(
-    admin: Admin,
+    admin: AdminCalls,
     broker_ids: Iterable[int],
     partitions: Iterable[TopicPartition] | None = None,
     *,
@@ -106,7 +104,7 @@ async def describe_log_dirs(
 
 
 async def alter_replica_log_dirs(
-    admin: Admin,
+    admin: AdminCalls,
     moves: Mapping[TopicPartitionReplica, str],
     *,
     timeout_ms: int | None = None,
@@ -151,7 +149,7 @@ async def alter_replica_log_dirs(
 
 
 async def describe_replica_log_dirs(
-    admin: Admin, replicas: Iterable[TopicPartitionReplica], *, timeout_ms: int | None = None
+    admin: AdminCalls, replicas: Iterable[TopicPartitionReplica], *, timeout_ms: int | None = None
 ) -> Results[TopicPartitionReplica, ReplicaLogDirs]:
     """Where replicas are; ReplicaLogDirs() for one that the broker does not have."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import Leader, itself
 from millstream.clients.admin.results import Results, item_error
@@ -30,9 +31,6 @@ from millstream.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 HIGH_WATERMARK: Final = -1
 """For `delete_records`: all there is."""
@@ -66,7 +64,7 @@ _FIRST_VERSION: Final = MappingProxyType(
 
 
 async def list_offsets(
-    admin: Admin,
+    admin: AdminCalls,
     timestamps: Mapping[TopicPartition, int],
     *,
     read_committed: bool = False,
@@ -117,7 +115,7 @@ async def list_offsets(
 
 
 async def delete_records(
-    admin: Admin, before: Mapping[TopicPartition, int], *, timeout_ms: int | None = None
+    admin: AdminCalls, before: Mapping[TopicPartition, int], *, timeout_ms: int | None = None
 ) -> Results[TopicPartition, int]:
     """Delete what is before these offsets (HIGH_WATERMARK: everything); gives back where each partition begins then."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.group_offsets import by_topic
 from millstream.clients.admin.places import Leader, Node, itself
@@ -25,9 +26,6 @@ from millstream.protocol.generated.describe_producers import (
     PartitionResponse,
     TopicRequest,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 MAX_TRANSACTION_TIMEOUT_MS: Final = 15 * 60 * 1000
 """Kafka's default of transaction.max.timeout.ms."""
@@ -50,7 +48,7 @@ class OpenTransaction(NamedTuple):
 
 
 async def describe_producers(
-    admin: Admin,
+    admin: AdminCalls,
     partitions: Iterable[TopicPartition],
     *,
     broker_id: int | None = None,
@@ -83,7 +81,7 @@ async def describe_producers(
 
 
 async def find_hanging_transactions(
-    admin: Admin,
+    admin: AdminCalls,
     topics: Iterable[str] | None = None,
     *,
     broker_id: int | None = None,

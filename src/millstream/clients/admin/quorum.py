@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import AnyBroker
 from millstream.clients.admin.results import check
@@ -28,9 +29,6 @@ from millstream.protocol.generated.remove_raft_voter import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 _METADATA_TOPIC: Final = "__cluster_metadata"
 
@@ -62,7 +60,9 @@ class QuorumInfo(NamedTuple):
     """By voter its listeners; empty before Kafka 3.9."""
 
 
-async def describe_metadata_quorum(admin: Admin, *, timeout_ms: int | None = None) -> QuorumInfo:
+async def describe_metadata_quorum(
+    admin: AdminCalls, *, timeout_ms: int | None = None
+) -> QuorumInfo:
     """Kafka 3.3 with KRaft."""
     call = Call[None, QuorumInfo, DescribeQuorumResponse](
         api=ApiKey.DESCRIBE_QUORUM,
@@ -75,7 +75,7 @@ async def describe_metadata_quorum(admin: Admin, *, timeout_ms: int | None = Non
 
 
 async def add_raft_voter(
-    admin: Admin,
+    admin: AdminCalls,
     voter_id: int,
     voter_directory_id: Uuid,
     endpoints: Iterable[RaftVoterEndpoint],
@@ -110,7 +110,7 @@ async def add_raft_voter(
 
 
 async def remove_raft_voter(
-    admin: Admin,
+    admin: AdminCalls,
     voter_id: int,
     voter_directory_id: Uuid,
     *,

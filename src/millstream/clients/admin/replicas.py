@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.group_offsets import by_topic
 from millstream.clients.admin.places import Controller
@@ -30,9 +31,6 @@ from millstream.protocol.generated.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
-
 
 class PartitionReassignment(NamedTuple):
     """`replicas` are all that there are at the moment, those to be added and removed included."""
@@ -50,7 +48,7 @@ class ElectionType(IntEnum):
 
 
 async def alter_partition_reassignments(
-    admin: Admin,
+    admin: AdminCalls,
     reassignments: Mapping[TopicPartition, Sequence[int] | None],
     *,
     allow_replication_factor_change: bool = True,
@@ -99,7 +97,7 @@ async def alter_partition_reassignments(
 
 
 async def list_partition_reassignments(
-    admin: Admin,
+    admin: AdminCalls,
     partitions: Iterable[TopicPartition] | None = None,
     *,
     timeout_ms: int | None = None,
@@ -137,7 +135,7 @@ async def list_partition_reassignments(
 
 
 async def elect_leaders(
-    admin: Admin,
+    admin: AdminCalls,
     election_type: ElectionType,
     partitions: Iterable[TopicPartition] | None = None,
     *,

@@ -6,8 +6,9 @@ import hashlib
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import AnyBroker, Controller
 from millstream.clients.admin.results import Results, check, done, item_error
@@ -26,9 +27,6 @@ from millstream.protocol.generated.describe_user_scram_credentials import (
     UserName,
 )
 from millstream.security.scram import ScramMechanism
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 DEFAULT_ITERATIONS: Final = 8192
 _SALT_BYTES: Final = 24
@@ -57,7 +55,7 @@ class DeleteScramCredential:
 
 
 async def describe_user_scram_credentials(
-    admin: Admin, users: Iterable[str] = (), *, timeout_ms: int | None = None
+    admin: AdminCalls, users: Iterable[str] = (), *, timeout_ms: int | None = None
 ) -> Results[str, list[ScramCredentialInfo]]:
     """Of these users, or of all that have any (Kafka 2.7). ResourceNotFound for a user without credentials.
 
@@ -83,7 +81,7 @@ async def describe_user_scram_credentials(
 
 
 async def alter_user_scram_credentials(
-    admin: Admin,
+    admin: AdminCalls,
     alterations: Iterable[UpsertScramCredential | DeleteScramCredential],
     *,
     timeout_ms: int | None = None,

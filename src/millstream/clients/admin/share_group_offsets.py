@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.group_offsets import by_topic
 from millstream.clients.admin.places import GROUP_COORDINATOR, Coordinator
@@ -32,9 +33,6 @@ from millstream.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsResponseGroup,
 )
 
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
-
 
 class SharePartitionOffset(NamedTuple):
     """`lag` counts the records not yet acknowledged; None where the broker does not know."""
@@ -49,7 +47,7 @@ ShareGroupOffsets = Results[TopicPartition, SharePartitionOffset]
 
 
 async def list_share_group_offsets(
-    admin: Admin,
+    admin: AdminCalls,
     groups: Iterable[str] | Mapping[str, Iterable[TopicPartition] | None],
     *,
     timeout_ms: int | None = None,
@@ -82,7 +80,7 @@ async def list_share_group_offsets(
 
 
 async def alter_share_group_offsets(
-    admin: Admin,
+    admin: AdminCalls,
     group_id: str,
     offsets: Mapping[TopicPartition, int],
     *,
@@ -128,7 +126,7 @@ async def alter_share_group_offsets(
 
 
 async def delete_share_group_offsets(
-    admin: Admin, group_id: str, topics: Iterable[str], *, timeout_ms: int | None = None
+    admin: AdminCalls, group_id: str, topics: Iterable[str], *, timeout_ms: int | None = None
 ) -> Results[str, None]:
     """Forget what a share group without members knows of these topics (Kafka 4.1)."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.groups import GroupState
 from millstream.clients.admin.places import GROUP_COORDINATOR
@@ -24,9 +25,6 @@ from millstream.protocol.generated.streams_group_describe import (
     TopicInfo,
 )
 from millstream.security.acl import Operation
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 
 class StreamsTask(NamedTuple):
@@ -92,7 +90,7 @@ class StreamsGroupDescription(NamedTuple):
 
 
 async def describe_streams_groups(
-    admin: Admin,
+    admin: AdminCalls,
     group_ids: Iterable[str],
     *,
     include_authorized_operations: bool = False,

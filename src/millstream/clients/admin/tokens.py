@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.places import AnyBroker
 from millstream.clients.admin.results import check
@@ -28,9 +29,6 @@ from millstream.protocol.generated.renew_delegation_token import (
     RenewDelegationTokenRequest,
     RenewDelegationTokenResponse,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 BROKER_DECIDES = -1
 """In place of a lifetime or period: what the broker is configured for."""
@@ -62,7 +60,7 @@ class DelegationToken:
 
 
 async def create_delegation_token(
-    admin: Admin,
+    admin: AdminCalls,
     *,
     renewers: Iterable[KafkaPrincipal] = (),
     owner: KafkaPrincipal | None = None,
@@ -110,7 +108,7 @@ async def create_delegation_token(
 
 
 async def renew_delegation_token(
-    admin: Admin,
+    admin: AdminCalls,
     hmac: bytes,
     *,
     renew_period_ms: int = BROKER_DECIDES,
@@ -133,7 +131,7 @@ async def renew_delegation_token(
 
 
 async def expire_delegation_token(
-    admin: Admin,
+    admin: AdminCalls,
     hmac: bytes,
     *,
     expiry_period_ms: int = BROKER_DECIDES,
@@ -158,7 +156,7 @@ async def expire_delegation_token(
 
 
 async def describe_delegation_token(
-    admin: Admin,
+    admin: AdminCalls,
     owners: Iterable[KafkaPrincipal] | None = None,
     *,
     timeout_ms: int | None = None,

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
+from millstream.clients.admin.driver import Driver
 from millstream.clients.admin.places import AnyBroker
 from millstream.clients.admin.results import Results, check, item_error, operations
 from millstream.clients.admin.topics import TopicKey
@@ -37,10 +39,6 @@ from millstream.protocol.generated.metadata import (
     MetadataResponseTopic,
 )
 from millstream.security.acl import Operation
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
-    from millstream.clients.admin.driver import Driver
 
 _FIRST_METADATA_BY_ID: Final = 12
 PARTITIONS_PER_PAGE: Final = 2000
@@ -71,7 +69,7 @@ class TopicDescription(NamedTuple):
 
 
 async def describe_topics(
-    admin: Admin,
+    admin: AdminCalls,
     topics: Iterable[TopicKey],
     *,
     include_authorized_operations: bool = False,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import Asked, Call
 from millstream.clients.admin.configs import ConfigEntry, ConfigSource
 from millstream.clients.admin.places import AnyBroker, Controller
@@ -33,9 +34,6 @@ from millstream.protocol.generated.delete_topics import (
     DeleteTopicState,
 )
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataResponse
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 TopicKey = TypeVar("TopicKey", bound=str | Uuid)
 """A topic by its name, or by its id."""
@@ -79,7 +77,7 @@ class TopicListing(NamedTuple):
 
 
 async def create_topics(
-    admin: Admin,
+    admin: AdminCalls,
     topics: Iterable[NewTopic],
     *,
     validate_only: bool = False,
@@ -111,7 +109,7 @@ async def create_topics(
 
 
 async def delete_topics(
-    admin: Admin,
+    admin: AdminCalls,
     topics: Iterable[TopicKey],
     *,
     retry_on_quota_violation: bool = True,
@@ -158,7 +156,7 @@ async def delete_topics(
 
 
 async def create_partitions(
-    admin: Admin,
+    admin: AdminCalls,
     totals: Mapping[str, int | NewPartitions],
     *,
     validate_only: bool = False,
@@ -189,7 +187,7 @@ async def create_partitions(
 
 
 async def list_topics(
-    admin: Admin, *, include_internal: bool = False, timeout_ms: int | None = None
+    admin: AdminCalls, *, include_internal: bool = False, timeout_ms: int | None = None
 ) -> dict[str, TopicListing]:
     """Topics that the asker may describe, by name, sorted."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
+from millstream.clients.admin.admin_calls import AdminCalls
 from millstream.clients.admin.call import ONE_BY_ONE, Asked, Call
 from millstream.clients.admin.places import TRANSACTION_COORDINATOR, Leader, Node, itself
 from millstream.clients.admin.results import Results, check, item_error
@@ -39,9 +40,6 @@ from millstream.protocol.generated.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-
-if TYPE_CHECKING:
-    from millstream.clients.admin.client import Admin
 
 _LAST_STABLE_INIT: Final = 5
 
@@ -98,7 +96,7 @@ class AbortTransactionSpec(NamedTuple):
 
 
 async def list_transactions(
-    admin: Admin,
+    admin: AdminCalls,
     *,
     states: Collection[str] = (),
     producer_ids: Collection[int] = (),
@@ -155,7 +153,7 @@ async def list_transactions(
 
 
 async def describe_transactions(
-    admin: Admin, transactional_ids: Iterable[str], *, timeout_ms: int | None = None
+    admin: AdminCalls, transactional_ids: Iterable[str], *, timeout_ms: int | None = None
 ) -> Results[str, TransactionDescription]:
     """Transactions by id (Kafka 3.0)."""
     call = Call(
@@ -172,7 +170,7 @@ async def describe_transactions(
 
 
 async def fence_producers(
-    admin: Admin, transactional_ids: Iterable[str], *, timeout_ms: int | None = None
+    admin: AdminCalls, transactional_ids: Iterable[str], *, timeout_ms: int | None = None
 ) -> Results[str, FencedProducer]:
     """Fence the producers that use these ids now, and abort what they have open."""
 
@@ -199,7 +197,7 @@ async def fence_producers(
 
 
 async def force_terminate_transaction(
-    admin: Admin, transactional_id: str, *, timeout_ms: int | None = None
+    admin: AdminCalls, transactional_id: str, *, timeout_ms: int | None = None
 ) -> None:
     """Abort what is open under this id, and fence its producer; also a prepared transaction (KIP-939)."""
     fenced = await fence_producers(admin, [transactional_id], timeout_ms=timeout_ms)
@@ -207,7 +205,7 @@ async def force_terminate_transaction(
 
 
 async def abort_transaction(
-    admin: Admin, transaction: AbortTransactionSpec, *, timeout_ms: int | None = None
+    admin: AdminCalls, transaction: AbortTransactionSpec, *, timeout_ms: int | None = None
 ) -> None:
     """Write an abort marker into one partition: for a transaction that hangs, which no coordinator would end.
 

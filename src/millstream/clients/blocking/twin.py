@@ -5,30 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
+from typing import Concatenate, Generic, ParamSpec, Self, TypeVar
 
+from millstream.clients.async_client import AsyncClient
 from millstream.clients.blocking.loop_thread import shared
 
-
-class AsyncClient(Protocol):
-    async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-
-Client = TypeVar("Client", bound=AsyncClient)
+Client_co = TypeVar("Client_co", bound=AsyncClient, covariant=True)
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 
-class Twin(Generic[Client]):
+class Twin(Generic[Client_co]):
     """Holds the asyncio client. Made, and used, on the loop thread only."""
 
-    def __init__(self, make: Callable[[], Client]) -> None:
+    def __init__(self, make: Callable[[], Client_co]) -> None:
         self._loop = shared()
         self._client = self._loop.call(make)
         self._loop.close_at_exit(self)
@@ -49,13 +39,13 @@ class Twin(Generic[Client]):
 
 
 def waits(
-    method: Callable[Concatenate[Client, Parameters], Coroutine[object, object, Returned]],
-) -> Callable[Concatenate[Twin[Client], Parameters], Returned]:
+    method: Callable[Concatenate[Client_co, Parameters], Coroutine[object, object, Returned]],
+) -> Callable[Concatenate[Twin[Client_co], Parameters], Returned]:
     """The twin of a coroutine method."""
 
     @functools.wraps(method)
     def twin(
-        self: Twin[Client], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+        self: Twin[Client_co], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Returned:
         return self._loop.run(method(self._client, *args, **kwargs))
 
@@ -63,13 +53,13 @@ def waits(
 
 
 def calls(
-    method: Callable[Concatenate[Client, Parameters], Returned],
-) -> Callable[Concatenate[Twin[Client], Parameters], Returned]:
+    method: Callable[Concatenate[Client_co, Parameters], Returned],
+) -> Callable[Concatenate[Twin[Client_co], Parameters], Returned]:
     """The twin of a plain method."""
 
     @functools.wraps(method)
     def twin(
-        self: Twin[Client], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+        self: Twin[Client_co], /, *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Returned:
         return self._loop.call(lambda: method(self._client, *args, **kwargs))
 

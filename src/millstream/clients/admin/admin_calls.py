@@ -1,0 +1,15 @@
+"""What the calls of this package need of the client whose methods they are."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from millstream.clients.admin.driver import Driver
+from millstream.clients.async_client import AsyncClient
+
+
+class AdminCalls(AsyncClient, Protocol):
+    """The admin client, as a call sees it."""
+
+    driver: Driver
+    """Carries the call out."""
