@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.handlers import (
     DeserializationHandler,
     OnError,
@@ -15,8 +16,23 @@ from millstream.streams.handlers import (
 from millstream.streams.metrics import RecordingLevel
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
+from millstream.streams.topology.functions import check_arity
 
 __all__ = ["OnError", "StreamsConfig", "with_prefix"]
+
+
+_AT_LEAST = {
+    "batch_records_max": 1,
+    "cache_max_bytes": 0,
+    "window_emit_interval_ms": 0,
+    "join_emit_interval_ms": 0,
+    "max_task_idle_ms": -1,
+}
+_HANDLERS = {
+    "on_deserialization_error": ("context", "record", "error"),
+    "on_processing_error": ("context", "record", "error"),
+    "on_production_error": ("context", "record", "error", "origin"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,45 @@ class StreamsConfig:
     handle_global_errors: bool = False
     metrics_recording_level: RecordingLevel = RecordingLevel.INFO
     settings: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            application_id=str,
+            batch_records_max=int,
+            dead_letter_topic=str | None,
+            cache_max_bytes=int,
+            window_emit_interval_ms=int,
+            join_emit_interval_ms=int,
+            max_task_idle_ms=int,
+            handle_global_errors=bool,
+            metrics_recording_level=RecordingLevel,
+            settings=Mapping,
+        )
+        check_serdes(
+            "StreamsConfig", default_key=self.default_key, default_value=self.default_value
+        )
+        if not self.application_id:
+            raise ValueError(
+                "StreamsConfig: application_id must not be empty: it names topics and groups"
+            )
+        for field_name, least in _AT_LEAST.items():
+            if getattr(self, field_name) < least:
+                raise ValueError(
+                    f"StreamsConfig: {field_name} must be at least {least}, not {getattr(self, field_name)}"
+                )
+        check_arity(
+            "StreamsConfig",
+            "default_timestamps",
+            self.default_timestamps,
+            "record",
+            "partition_time",
+        )
+        if self.partition_count is not None:
+            check_arity("StreamsConfig", "partition_count", self.partition_count, "topic")
+        for handler, parameters in _HANDLERS.items():
+            if not isinstance(getattr(self, handler), OnError):
+                check_arity("StreamsConfig", handler, getattr(self, handler), *parameters)
 
     def as_settings(self) -> dict[str, object]:
         """Everything by Kafka's dotted names, and `settings`: what a processor sees as `app_configs()`."""

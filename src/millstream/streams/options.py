@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
+from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
 
 K = TypeVar("K")
@@ -65,6 +66,17 @@ class StoreSupplier:
     with_headers: bool = False
 
     def __post_init__(self) -> None:
+        check_fields(
+            self,
+            name=str,
+            type=StoreType,
+            retention=timedelta | None,
+            window_size=timedelta | None,
+            retain_duplicates=bool,
+            history=timedelta | None,
+            entries_max=int | None,
+            with_headers=bool,
+        )
         for what in ("retention", "window_size", "history"):
             duration: timedelta | None = getattr(self, what)
             if duration is not None and duration < timedelta(0):
@@ -111,6 +123,16 @@ class Materialized(Generic[K, V]):
     supplier: StoreSupplier | None = None
 
     def __post_init__(self) -> None:
+        check_serdes("Materialized", key=self.key, value=self.value)
+        check_fields(
+            self,
+            store=str | None,
+            type=StoreType | None,
+            caching=bool,
+            logging=bool | Mapping,
+            retention=timedelta | None,
+            supplier=StoreSupplier | None,
+        )
         supplier = self.supplier
         if supplier is not None and self.store is not None:
             raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from millstream.streams.arguments import check_fields
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP
 
 _MILLISECOND = timedelta(milliseconds=1)
@@ -34,6 +35,7 @@ class TimeWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self, size_ms=int, advance_ms=int, grace_ms=int)
         if self.size_ms <= 0:
             raise ValueError(f"window size must be larger than zero, not {self.size_ms} ms")
         if not 0 < self.advance_ms <= self.size_ms:
@@ -82,7 +84,9 @@ class UnlimitedWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self, start_ms=int, grace_ms=int)
         _check_not_negative("start", self.start_ms)
+        _check_not_negative("grace", self.grace_ms)
 
     @property
     def size_ms(self) -> int:
@@ -111,6 +115,7 @@ class SlidingWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self, difference_ms=int, grace_ms=int)
         _check_not_negative("time difference", self.difference_ms)
         _check_not_negative("grace", self.grace_ms)
 
@@ -136,6 +141,7 @@ class SessionWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self, gap_ms=int, grace_ms=int)
         _check_not_negative("gap", self.gap_ms)
         _check_not_negative("grace", self.grace_ms)
 
@@ -171,6 +177,7 @@ class JoinWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self, before_ms=int, after_ms=int, grace_ms=int)
         if self.before_ms + self.after_ms < 0:
             raise ValueError(
                 f"a join window must not end before it begins: before is {self.before_ms} ms, "

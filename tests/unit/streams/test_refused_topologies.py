@@ -328,19 +328,19 @@ OTHERS: Refused = {
     "serde of a source that is none": (
         lambda b: b.stream("in", key=str),
         TypeError,
-        "the key serde of source KSTREAM-SOURCE-0000000000 must be a Serde, not <class 'str'>: see millstream.streams.serdes",
+        "source KSTREAM-SOURCE-0000000000: key must be a Serde, not <class 'str'>: see millstream.streams.serdes",
     ),
     "serde of a sink that is none": (
         lambda b: b.stream("in").to("out", value="string"),
         TypeError,
-        "the value serde of sink KSTREAM-SINK-0000000001 must be a Serde, not 'string': see millstream.streams.serdes",
+        "to: value must be a Serde, not 'string': see millstream.streams.serdes",
     ),
     "serde of a store that is none": (
         lambda b: (
             b.stream("in").group_by_key().reduce(both, materialized=Materialized("s", value=str))
         ),
         TypeError,
-        "the value serde of store s must be a Serde, not <class 'str'>: see millstream.streams.serdes",
+        "Materialized: value must be a Serde, not <class 'str'>: see millstream.streams.serdes",
     ),
     "name instead of Materialized": (
         lambda b: b.stream("in").group_by_key().count(materialized="counts"),

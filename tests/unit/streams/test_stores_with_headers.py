@@ -371,7 +371,7 @@ def test_the_format_may_be_written_as_kafka_does(written: str) -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="'plain' is not a valid StoreFormat"):
+    with pytest.raises(ValueError, match="store_format is one of default, headers, not 'plain'"):
         StreamsBuilder(store_format="plain")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
 from millstream.streams.dsl.stream import KStream
 from millstream.streams.topology import operators as ops
@@ -44,7 +45,7 @@ class BranchedKStream(Generic[K, V]):
     ) -> BranchedKStream[K, V]:
         """Add a branch. `then` is given its stream; what it returns is found in the result, None is not."""
         check_arity("branch", "predicate", predicate, "key", "value")
-        self._add(predicate, name or str(len(self._branches) + 1), then)
+        self._add(predicate, str(len(self._branches) + 1) if name is None else name, then)
         return self
 
     def default_branch(
@@ -54,7 +55,7 @@ class BranchedKStream(Generic[K, V]):
         then: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
     ) -> dict[str, KStream[K, V]]:
         """End the split with a branch for all other records."""
-        self._add(None, name or "0", then)
+        self._add(None, "0" if name is None else name, then)
         return self._streams
 
     def no_default_branch(self) -> dict[str, KStream[K, V]]:
@@ -70,6 +71,7 @@ class BranchedKStream(Generic[K, V]):
         self._graph.names.processor_name(
             "KSTREAM-BRANCHCHILD-"
         )  # Kafka Streams takes a number here
+        check_kind("branch: name", suffix, str)
         name = check_name(self._name + suffix)
         self._branches.append((predicate, name))
         node = ProcessorGraphNode(name, operator=ops.PassThrough)

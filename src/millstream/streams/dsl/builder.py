@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, TypeVar, overload
 
+from millstream.streams.arguments import check_kind, member
 from millstream.streams.dsl.global_tables import (
     GlobalKTable,
     StoreGraphNode,
@@ -26,6 +27,7 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyWriter
 from millstream.streams.topology.functions import check_pattern, check_reading, check_supplier
+from millstream.streams.topology.wrapping import check_wrapper
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -50,8 +52,13 @@ class StreamsBuilder:
         optimization: str = "none",
         processor_wrapper: ProcessorWrapper | None = None,
     ) -> None:
+        check_kind("StreamsBuilder: explicit_names", explicit_names, bool)
+        check_wrapper(processor_wrapper)
         self._processor_wrapper = processor_wrapper
-        self._graph = StreamGraph(StoreType(store_type), StoreFormat(store_format))
+        self._graph = StreamGraph(
+            member("StreamsBuilder: store_type", store_type, StoreType),
+            member("StreamsBuilder: store_format", store_format, StoreFormat),
+        )
         self._explicit_names = explicit_names
         self._optimizations = optimizations(optimization)
 
@@ -260,6 +267,7 @@ class StreamsBuilder:
     ) -> GlobalKTable[K, V]:
         """A table that every instance holds whole. ValueError for a `materialized` that does not name its store."""
         check_reading("global_table", timestamps)
+        check_kind("global_table: materialized", materialized, Materialized | None)
         if materialized is not None and materialized.store_name is None:
             raise ValueError(
                 f"global_table: the Materialized for {topic} names no store: name it, or leave the Materialized out"
@@ -284,6 +292,7 @@ class StreamsBuilder:
 
     def add_state_store(self, store: StoreSpec) -> None:
         """Add a store; processors are connected with it by its name."""
+        check_kind("add_state_store: store", store, StoreSpec)
         self._graph.add(StoreGraphNode(store.name, store=store))
 
     def add_global_store(
@@ -299,8 +308,9 @@ class StreamsBuilder:
     ) -> None:
         """Add a store that every instance fills from a topic through a processor."""
         graph = self._graph
+        check_kind("add_global_store: store", store, StoreSpec)
         check_reading("add_global_store", timestamps)
-        check_supplier("add_global_store", supplier, "process")
+        check_supplier("add_global_store", supplier, "process", "record")
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
         processor_name = graph.names.name_or_generate(name, "KTABLE-SOURCE-")
         source = SourceNode(source_name, (topic,), None, key, value, timestamps)
@@ -326,6 +336,8 @@ def _topics(topics: str | Iterable[str], pattern: str | re.Pattern[str] | None) 
     if not isinstance(topics, str | Iterable):
         raise TypeError(f"stream: topics are a str or several, not {topics!r}")
     given = (topics,) if isinstance(topics, str) else tuple(topics)
+    for topic in given:
+        check_kind("stream: a topic", topic, str)
     if given and pattern is not None:
         raise TypeError("stream: give topics or a pattern, not both")
     return given

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, overload
 
 from millstream.streams.aggregates import Aggregate
+from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -22,7 +23,7 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.serdes.windowed import Windowed, session_windowed, time_windowed
 from millstream.streams.topology import SinkNode, StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
-from millstream.streams.topology.functions import check_arity, check_kind
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import (
     AnyWindows,
     SessionWindows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,6 +55,12 @@ class ForeignKeyOptions:
     def check(self) -> None:
         """Raises TypeError for functions that cannot take their arguments."""
         method = self.method
+        given_pair: object = self.partitioners
+        if not isinstance(given_pair, Sized) or len(given_pair) != 2:
+            raise TypeError(
+                f"{method}: partitioners are a pair, of the left and of the right table's topic, "
+                f"not {self.partitioners!r}: (None, None) are the default ones"
+            )
         for partitioner in self.partitioners:
             check_partitioner(method, partitioner)
         check_arity(method, "joiner", self.joiner, "left", "right")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from millstream.errors import ConfigError
+from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.graph import (
     GraphNode,
     RepartitionGraphNode,
@@ -31,6 +32,7 @@ class Optimization(StrEnum):
 
 def optimizations(setting: str) -> frozenset[Optimization]:
     """The setting as a set: `none`, `all`, or names with commas between; ConfigError for others."""
+    check_kind("StreamsBuilder: optimization", setting, str)
     names = [name.strip() for name in setting.split(",")]
     if names == ["none"]:
         return frozenset()

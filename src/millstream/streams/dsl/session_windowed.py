@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millstream.streams.aggregates import Aggregate
+from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
 from millstream.streams.dsl.materialize import (
     AnyMaterialized,
@@ -52,6 +53,7 @@ class SessionWindowedKStream(Generic[K, V]):
 
     def emit_strategy(self, strategy: EmitStrategy) -> SessionWindowedKStream[K, V]:
         """The same sessions, emitted as the strategy says."""
+        check_kind("emit_strategy: strategy", strategy, EmitStrategy)
         return SessionWindowedKStream(
             self._graph, self._node, self._grouping, self._windows, strategy
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
+from millstream.streams.arguments import check_kind, check_serdes
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -19,7 +20,6 @@ from millstream.streams.topology import SinkNode
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import (
     check_arity,
-    check_kind,
     check_partitioner,
     check_supplier,
     names_of_stores,
@@ -99,7 +99,7 @@ class KStream(StreamJoins[K, V]):
         self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
     ) -> KStream[K2, V2]:
         """mapper(key, value) gives any number of (new key, new value)."""
-        check_arity("flat_map", "mapper", mapper, "key", "value")
+        check_arity("flat_map", "mapper", mapper, "key", "value", gives_rows=True)
         node = self._add(name, "KSTREAM-FLATMAP-", ops.FlatMap(mapper))
         return self._next(node, None, None, rekeyed=True)
 
@@ -124,7 +124,7 @@ class KStream(StreamJoins[K, V]):
     ) -> KStream[K, V2]:
         """mapper(value), or mapper(key, value) with_key, gives any number of new values."""
         parameters = ("key", "value") if with_key else ("value",)
-        check_arity("flat_map_values", "mapper", mapper, *parameters)
+        check_arity("flat_map_values", "mapper", mapper, *parameters, gives_rows=True)
         node = self._add(name, "KSTREAM-FLATMAPVALUES-", ops.FlatMapValues(mapper, with_key))
         return self._next(node, self.key, None)
 
@@ -137,6 +137,7 @@ class KStream(StreamJoins[K, V]):
     ) -> KStream[K2, V]:
         """mapper(key, value) gives the new key. `key`: its serde, for operators that follow."""
         check_arity("select_key", "mapper", mapper, "key", "value", takes_columns=True)
+        check_serdes("select_key", key=key)
         node = self._add(name, "KSTREAM-KEY-SELECT-", ops.SelectKey(mapper))
         return self._next(node, key, self.value, rekeyed=True)
 
@@ -163,9 +164,10 @@ class KStream(StreamJoins[K, V]):
 
         `write` is called with the line, without its end: `partial(print, file=file)` writes to a file. Ends the stream.
         """
+        check_kind("print: label", label, str | None)
         shown = label or self.name
         check_arity("print", "write", write, "line")
-        text = mapper or _key_and_value
+        text = _key_and_value if mapper is None else mapper
         check_arity("print", "mapper", text, "key", "value")
 
         def action(key: K, value: V) -> None:
@@ -210,6 +212,7 @@ class KStream(StreamJoins[K, V]):
         if not isinstance(topic, str):
             check_arity("to", "topic", topic, "key", "value", "context")
         check_partitioner("to", partitioner)
+        check_serdes("to", key=key, value=value)
         sink_name = self._graph.names.name_or_generate(name, "KSTREAM-SINK-")
         sink = SinkNode(sink_name, (), topic, key or self.key, value or self.value, partitioner)
         self._graph.add(SinkGraphNode(sink_name, sink=sink), self._node)
@@ -226,6 +229,8 @@ class KStream(StreamJoins[K, V]):
         """Write to an internal topic and read it again, so that equal keys meet in one task."""
         names = self._graph.names
         check_partitioner("repartition", partitioner)
+        check_serdes("repartition", key=key, value=value)
+        check_kind("repartition: partitions", partitions, int | None)
         if partitions is not None and partitions < 1:
             raise ValueError(f"repartition: partitions must be at least 1, not {partitions}")
         prefix = names.processor_name("KSTREAM-REPARTITION-") if name is None else check_name(name)
@@ -260,6 +265,8 @@ class KStream(StreamJoins[K, V]):
         """Group by the key as it is. `name` is that of the repartition topic, where one is needed."""
         from millstream.streams.dsl.grouped import Grouping, KGroupedStream
 
+        check_serdes("group_by_key", key=key, value=value)
+        check_kind("group_by_key: name", name, str | None)
         grouping = Grouping(
             key or self.key, value or self.value, name, self.sources, self.repartition_required
         )
@@ -277,6 +284,7 @@ class KStream(StreamJoins[K, V]):
         from millstream.streams.dsl.grouped import Grouping, KGroupedStream
 
         check_arity("group_by", "mapper", mapper, "key", "value")
+        check_serdes("group_by", key=key, value=value)
         node = self._add(name, "KSTREAM-KEY-SELECT-", ops.SelectKey(mapper))
         grouping = Grouping(key, value or self.value, name, self.sources, repartition_required=True)
         return KGroupedStream(self._graph, node, grouping)
@@ -342,7 +350,7 @@ class KStream(StreamJoins[K, V]):
         self, prefix: str, spec: ops.Process, stores: Iterable[str], name: str | None
     ) -> GraphNode:
         method = "process_values" if spec.fixed_key else "process"
-        check_supplier(method, spec.supplier, "process")
+        check_supplier(method, spec.supplier, "process", "record")
         connected = names_of_stores(method, stores)
         provided = tuple(getattr(spec.supplier, "stores", ()))
         if name is None:  # no number is taken otherwise

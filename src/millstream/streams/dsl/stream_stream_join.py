@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from millstream.streams.arguments import check_fields, check_kind, check_serdes
 from millstream.streams.dsl.graph import (
     GraphNode,
     ProcessorGraphNode,
@@ -46,6 +47,18 @@ class StreamJoined(Generic[K, V, VO]):
     logging: bool | Mapping[str, str] = True
     this_supplier: StoreSupplier | None = None
     other_supplier: StoreSupplier | None = None
+
+    def __post_init__(self) -> None:
+        check_serdes("StreamJoined", key=self.key, value=self.value, other_value=self.other_value)
+        check_fields(
+            self,
+            name=str | None,
+            store_name=str | None,
+            type=StoreType | None,
+            logging=bool | Mapping,
+            this_supplier=StoreSupplier | None,
+            other_supplier=StoreSupplier | None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +169,8 @@ def join_streams(
 
     parameters = ("key", "left", "right") if options.with_key else ("left", "right")
     check_arity(options.method, "joiner", options.joiner, *parameters)
+    check_kind(f"{options.method}: windows", options.windows, JoinWindows)
+    check_kind(f"{options.method}: joined", options.joined, StreamJoined)
     joined, (left_outer, _) = options.joined, options.kinds
     left_parent, left_sources = _ready(graph, left, options, "-left", joined.value)
     right_parent, right_sources = _ready(graph, right, options, "-right", joined.other_value)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from millstream.streams.arguments import check_kind, check_serdes
 from millstream.streams.dsl.global_tables import GlobalKTable
 from millstream.streams.dsl.graph import (
     GraphNode,
@@ -51,6 +52,9 @@ def join_any_table(
     """Join with a table on the key, or with a global table on any function of the record."""
     from millstream.streams.dsl.table import KTable
 
+    key, value = options.serdes
+    check_serdes(options.method, key=key, value=value)
+    check_kind(f"{options.method}: grace", options.grace, timedelta | None)
     key_mapper = options.on
     if isinstance(table, GlobalKTable):
         if key_mapper is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from millstream.streams.arguments import check_fields
 from millstream.streams.dsl.graph import GraphNode, ProcessorGraphNode, StreamGraph
 from millstream.streams.dsl.table_definitions import SuppressDefinition, TableDefinition
 from millstream.streams.errors import TopologyError
@@ -29,6 +30,14 @@ class Suppressed:
     name: str | None
 
     def __post_init__(self) -> None:
+        check_fields(
+            self,
+            max_records=int | None,
+            max_bytes=int | None,
+            emit_early=bool,
+            logging=bool | Mapping,
+            name=str | None,
+        )
         for what in ("limit_ms", "max_records", "max_bytes"):
             given: int | None = getattr(self, what)
             if given is not None and given < 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
+from millstream.streams.arguments import check_kind, check_serdes
 from millstream.streams.dsl.foreign_key_join import (
     NO_PARTITIONERS,
     ForeignKeyOptions,
@@ -29,7 +30,6 @@ from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import (
     check_arity,
-    check_kind,
     check_supplier,
     names_of_stores,
 )
@@ -157,7 +157,7 @@ class KTable(Generic[K, V]):
         materialized: Materialized[K, V2] | None = None,
     ) -> KTable[K, V2]:
         """transform(key, value) of a transformer gives the new value, also for null; `stores` are those it uses."""
-        check_supplier("transform_values", supplier, "transform")
+        check_supplier("transform_values", supplier, "transform", "key", "value")
         connected = names_of_stores("transform_values", stores)
         spec, key, value = None, self.key, None
         if isinstance(materialized, Materialized) and materialized.store_name is None:
@@ -221,6 +221,8 @@ class KTable(Generic[K, V]):
         from millstream.streams.dsl.grouped_table import KGroupedTable, TableGrouping
 
         check_arity("group_by", "mapper", mapper, "key", "value")
+        check_serdes("group_by", key=key, value=value)
+        check_kind("group_by: name", name, str | None)
         self.definition.enable_old_values(force=True)
         node = ProcessorGraphNode(
             self._graph.names.name_or_generate(name, "KTABLE-SELECT-"),

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from millstream.streams.aggregates import Aggregate
+from millstream.streams.arguments import check_kind
 from millstream.streams.dsl.graph import GraphNode, StreamGraph
 from millstream.streams.dsl.materialize import (
     AnyMaterialized,
@@ -59,6 +60,7 @@ class TimeWindowedKStream(Generic[K, V]):
 
     def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
         """The same windows, emitted as the strategy says."""
+        check_kind("emit_strategy: strategy", strategy, EmitStrategy)
         if strategy is EmitStrategy.ON_WINDOW_CLOSE and isinstance(self._windows, UnlimitedWindows):
             raise ValueError(
                 "emit_strategy: unlimited windows never close, so nothing would be emitted: "

@@ -25,6 +25,7 @@ from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNod
 from millstream.streams.topology.operators import Process
 from millstream.streams.topology.stores import StoreSpec
 from millstream.streams.topology.topology import Topology
+from millstream.streams.topology.wrapping import check_wrapper
 from millstream.streams.topology.writer import TopologyWriter
 
 _AnySerde = Serde[Any]  # Any: nodes of any type
@@ -39,6 +40,7 @@ class TopologyBuilder:
     """
 
     def __init__(self, *, processor_wrapper: ProcessorWrapper | None = None) -> None:
+        check_wrapper(processor_wrapper)
         self._writer = TopologyWriter(processor_wrapper)
 
     def add_source(
@@ -64,7 +66,7 @@ class TopologyBuilder:
         self, name: str, supplier: ProcessorSupplier, *parents: str
     ) -> TopologyBuilder:
         """Add a processor below its parents, together with the stores that the supplier brings."""
-        check_supplier(f"processor {name}", supplier, "process")
+        check_supplier(f"processor {name}", supplier, "process", "record")
         self._writer.add_processor(ProcessorNode(name, Process(supplier), parents))
         for store in getattr(supplier, "stores", ()):
             self._writer.add_store(store, (name,))
@@ -115,7 +117,7 @@ class TopologyBuilder:
         `source` and `processor` are the names of the two nodes that do so.
         """
         check_reading(f"source {source}", timestamps)
-        check_supplier(f"processor {processor}", supplier, "process")
+        check_supplier(f"processor {processor}", supplier, "process", "record")
         self._writer.add_global_store(
             store,
             SourceNode(source, (topic,), None, key, value, timestamps),
@@ -137,7 +139,7 @@ class TopologyBuilder:
     ) -> TopologyBuilder:
         """Add a store of each task that a processor fills from a topic, which serves as its changelog."""
         check_reading(f"source {source}", timestamps)
-        check_supplier(f"processor {processor}", supplier, "process")
+        check_supplier(f"processor {processor}", supplier, "process", "record")
         self._writer.add_read_only_store(
             store,
             SourceNode(source, (topic,), None, key, value, timestamps),

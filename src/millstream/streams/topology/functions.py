@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from millstream.streams.arguments import check_kind
 from millstream.streams.options import OffsetReset
 from millstream.streams.topology.operators import UserFunction
 from millstream.streams.vectorised import Vectorised
@@ -18,13 +19,26 @@ def check_arity(
     function: object,
     *parameters: str,
     takes_columns: bool = False,
+    gives_rows: bool = False,
 ) -> None:
-    """Raise TypeError now, naming the operator, if the function cannot take these parameters.
+    """Raise TypeError now, naming the operator, if the function cannot take these parameters, or would not run when called.
 
     Functions whose signature cannot be read (some built-in ones) pass. `takes_columns`: it may be a vectorised one.
+    `gives_rows`: it may be a generator.
     """
     if not callable(function):
         raise TypeError(f"{operator}: {argument} must be callable, not {function!r}")
+    runs = (function, type(function).__call__)
+    if any(map(inspect.iscoroutinefunction, runs)):
+        raise TypeError(
+            f"{operator}: {argument} is async, but operators call functions and wait for nothing: "
+            f"give a plain function, not {function!r}"
+        )
+    if any(map(inspect.isgeneratorfunction, runs)) and not gives_rows:
+        raise TypeError(
+            f"{operator}: {argument} is a generator, which only flat_map and flat_map_values iterate over: "
+            f"return a value, or use these, with {function!r}"
+        )
     if isinstance(function, Vectorised) and not takes_columns:
         raise TypeError(
             f"{operator}: {argument} {function.name} is vectorised, but this operator calls it for each record: "
@@ -43,8 +57,10 @@ def check_arity(
         ) from None
 
 
-def check_supplier(node: str, supplier: Callable[[], object], *methods: str) -> None:
-    """Raise TypeError or ValueError, naming the node, unless the supplier makes a new object with each call.
+def check_supplier(
+    node: str, supplier: Callable[[], object], method: str, *parameters: str
+) -> None:
+    """Raise TypeError or ValueError, naming the node, unless each call of the supplier makes a new object with the method.
 
     Two tasks that share one processor would share its state, so Kafka Streams asks every supplier twice, too.
     """
@@ -55,11 +71,14 @@ def check_supplier(node: str, supplier: Callable[[], object], *methods: str) -> 
             f"{node}: the supplier must return a new object each time it is called, "
             f"but returned {first!r} twice: give the class itself, or a function that makes one"
         )
-    for method in methods:
-        if not callable(getattr(first, method, None)):
-            raise TypeError(
-                f"{node}: what the supplier makes, {first!r}, has no method {method}: add one"
-            )
+    if not callable(getattr(first, method, None)):
+        raise TypeError(
+            f"{node}: what the supplier makes, {first!r}, has no method {method}: add one"
+        )
+    check_arity(node, f"{method} of {first!r}", getattr(first, method), *parameters)
+    for optional, given in (("init", ("context",)), ("close", ())):
+        if hasattr(first, optional):
+            check_arity(node, f"{optional} of {first!r}", getattr(first, optional), *given)
 
 
 def check_partitioner(node: str, partitioner: UserFunction | None) -> None:
@@ -80,25 +99,23 @@ def check_reading(
         raise ValueError(f"{node}: reset goes back by a duration, which is not negative: {reset}")
 
 
-def check_kind(what: str, other: object, kind: type) -> None:
-    """Raise TypeError unless the other one is of this kind."""
-    if not isinstance(other, kind):
-        raise TypeError(f"{what} must be a {kind.__name__}, not {type(other).__name__}")
-
-
 def names_of_stores(operator: str, stores: Iterable[str]) -> tuple[str, ...]:
-    """The names; TypeError for a single str, which is also iterable."""
+    """The names; TypeError for a single str, which is also iterable, and for what is no name."""
     if isinstance(stores, str):
         raise TypeError(f"{operator}: stores are names of stores, not one str: write [{stores!r}]")
-    return tuple(stores)
+    check_kind(f"{operator}: stores", stores, Iterable)
+    names = tuple(stores)
+    for name in names:
+        check_kind(f"{operator}: the name of a store", name, str)
+    return names
 
 
 def check_pattern(node: str, pattern: str | re.Pattern[str]) -> str:
     """The text of a pattern; ValueError naming the node if it is no regular expression."""
-    if isinstance(pattern, re.Pattern):
-        return pattern.pattern
+    given = pattern.pattern if isinstance(pattern, re.Pattern) else pattern
+    check_kind(f"{node}: the pattern", given, str)
     try:
-        re.compile(pattern)
+        re.compile(given)
     except re.error as error:
-        raise ValueError(f"{node}: {pattern!r} is no regular expression: {error}") from None
-    return pattern
+        raise ValueError(f"{node}: {given!r} is no regular expression: {error}") from None
+    return given

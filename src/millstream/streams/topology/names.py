@@ -26,6 +26,11 @@ def check_topic(topic: str, reader: str) -> str:
     return _checked(topic, f"the topic of {reader}")
 
 
+def check_store(name: str) -> str:
+    """Return the name of a store, or raise TopologyError if its changelog could not be called after it."""
+    return _checked(name, "the name of a store, and so of its changelog topic,")
+
+
 def _checked(name: str, what: str) -> str:
     if not isinstance(name, str):
         raise TypeError(f"{what} must be a str, not {name!r}")
@@ -73,4 +78,4 @@ class NameGenerator:
     def suffixed_or_generate(self, name: str | None, suffix: str, prefix: str) -> str:
         """The user's name with a suffix, or a generated one; a number is taken either way."""
         generated = self.processor_name(prefix)
-        return generated if name is None else check_name(name + suffix)
+        return generated if name is None else check_name(check_name(name) + suffix)

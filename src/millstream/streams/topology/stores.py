@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
 
 _DAY_MS = 86_400_000
@@ -72,6 +73,21 @@ class StoreSpec:
     """Rows keep the headers they are put with (KIP-1271); of timestamped key-value, timestamped window and session stores."""
 
     def __post_init__(self) -> None:
+        check_serdes("StoreSpec", key=self.key, value=self.value)
+        check_fields(
+            self,
+            name=str,
+            kind=StoreKind,
+            persistent=bool,
+            caching=bool,
+            logging=bool,
+            log_config=Mapping,
+            retention_ms=int | None,
+            window_size_ms=int | None,
+            entries_max=int | None,
+            supplier=Callable | None,  # type: ignore[arg-type]  # a union at run time
+            with_headers=bool,
+        )
         if (self.kind is StoreKind.CUSTOM) != (self.supplier is not None):
             raise ValueError(
                 f"store {self.name}: kind CUSTOM and supplier= belong together, and to no other kind"

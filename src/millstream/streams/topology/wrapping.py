@@ -55,6 +55,15 @@ class BuiltInProcessor:
         self._context.run_operator(record, self._context.forward)
 
 
+def check_wrapper(wrapper: ProcessorWrapper | None) -> None:
+    """Raise TypeError unless this is a processor wrapper or nothing."""
+    for method in ("wrap_processor_supplier", "wrap_fixed_key_processor_supplier"):
+        if wrapper is not None and not callable(getattr(wrapper, method, None)):
+            raise TypeError(
+                f"processor_wrapper {wrapper!r} has no method {method}(name, supplier): add one"
+            )
+
+
 def wrapped(node: ProcessorNode, wrapper: ProcessorWrapper) -> ProcessorNode:
     """The node with its supplier as the wrapper gives it."""
     spec = node.operator

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from millstream.streams.arguments import check_kind, check_serdes
 from millstream.streams.errors import TopologyError
 from millstream.streams.processor import ProcessorWrapper
-from millstream.streams.serdes.serde import Serde
-from millstream.streams.topology.names import check_topic
+from millstream.streams.topology.names import check_store, check_topic
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.stores import StoreSpec
 from millstream.streams.topology.topology import SubTopology, Topology
@@ -52,7 +52,7 @@ class TopologyWriter:
             self._check_topic_is_free(topic, source.name)
         if source.pattern is not None:
             self._check_pattern_is_free(source.pattern, source.name)
-        _check_serdes(f"source {source.name}", source)
+        check_serdes(f"source {source.name}", key=source.key, value=source.value)
         self._add(source)
 
     def add_processor(self, processor: ProcessorNode) -> None:
@@ -79,17 +79,19 @@ class TopologyWriter:
         self._check_parents(sink.name, sink.parents)
         if isinstance(sink.topic, str):
             check_topic(sink.topic, f"sink {sink.name}")
-        _check_serdes(f"sink {sink.name}", sink)
+        check_serdes(f"sink {sink.name}", key=sink.key, value=sink.value)
         self._add(sink)
 
     def add_store(self, store: StoreSpec, processors: Iterable[str] = ()) -> None:
         """Add a store and connect it; adding the very same object again does nothing."""
+        check_kind("a store", store, StoreSpec)
+        if store.logging:
+            check_store(store.name)
         if self._stores.get(store.name, store) is not store:
             raise TopologyError(
                 f"another store is named {store.name} already: choose another name, "
                 "or add one StoreSpec and connect several processors with it"
             )
-        _check_serdes(f"store {store.name}", store)
         self._stores[store.name] = store
         for processor in processors:
             self.connect(processor, (store.name,))
@@ -98,6 +100,7 @@ class TopologyWriter:
         self, store: StoreSpec, source: SourceNode, processor: ProcessorNode
     ) -> None:
         """Add a store that every instance fills from all partitions of the source's topic."""
+        check_kind("a global store", store, StoreSpec)
         if store.name in self._stores:
             raise TopologyError(
                 f"another store is named {store.name} already: choose another name for the global store"
@@ -114,6 +117,7 @@ class TopologyWriter:
         self, store: StoreSpec, source: SourceNode, processor: ProcessorNode
     ) -> None:
         """Add a store that is filled from a topic, which serves as its changelog."""
+        check_kind("a read-only store", store, StoreSpec)
         self._check_filling_nodes(store, source, processor)
         self.add_source(source)
         self._add_processor(replace(processor, parents=(source.name,), stores=()))
@@ -246,11 +250,3 @@ class TopologyWriter:
 
     def _sources(self) -> Iterator[SourceNode]:
         return (node for node in self._nodes.values() if isinstance(node, SourceNode))
-
-
-def _check_serdes(owner: str, node: SourceNode | SinkNode | StoreSpec) -> None:
-    for what, serde in (("key", node.key), ("value", node.value)):
-        if not isinstance(serde, Serde | None):
-            raise TypeError(
-                f"the {what} serde of {owner} must be a Serde, not {serde!r}: see millstream.streams.serdes"
-            )
