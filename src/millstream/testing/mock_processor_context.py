@@ -16,6 +16,7 @@ from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel.compile import store_serdes
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.punctuation import interval_ms
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import Headers, PunctuationType, Record
@@ -25,7 +26,6 @@ from millstream.streams.state.opening import open_store
 from millstream.streams.state.store import StateStore, StoreParts
 from millstream.streams.state.transaction import TransactionalRows
 from millstream.streams.topology import StoreSpec
-from millstream.streams.windows import to_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +207,7 @@ class MockProcessorContext:
         start_ms: int | None = None,
     ) -> CapturedPunctuator:
         """Remember the punctuation. Raises ValueError for less than 1 ms, or a start before 0."""
-        if to_ms(interval) < 1:
-            raise ValueError(f"a punctuation every {interval}: at least 1 ms is needed")
-        if start_ms is not None and start_ms < 0:
-            raise ValueError(f"a punctuation from {start_ms} ms on: give 0 or more")
+        interval_ms("the processor", interval, start_ms)
         captured = CapturedPunctuator(interval, kind, callback, start_ms)
         self.scheduled_punctuators.append(captured)
         return captured

@@ -52,7 +52,7 @@ class TopologyTestDriver:
     """See the module. Use it as a context manager, or call `close`.
 
     `pattern_topics`: topics that exist for sources with a pattern; a topic that is piped into needs no mention.
-    `wall_clock_ms`: the wall clock at the beginning.
+    `wall_clock_ms`: the wall clock at the beginning; 0, so that tests repeat, where Java's driver takes the time it is.
     """
 
     __test__ = False
@@ -76,7 +76,7 @@ class TopologyTestDriver:
         # Java's driver skips what it cannot read of global topics, whatever the application's handler says.
         skips = replace(config, on_deserialization_error=OnError.CONTINUE)
         self._global_tasks = [
-            StreamTask(topology, group, 0, factory, skips)
+            StreamTask(topology, group, 0, factory, skips, wall_clock_ms=wall_clock_ms)
             for group in topology.sub_topologies
             if group.is_global
         ]
@@ -89,6 +89,7 @@ class TopologyTestDriver:
             config,
             pattern_topics=pattern_topics,
             global_stores=global_stores,
+            wall_clock_ms=wall_clock_ms,
         )
         self._tasks = dict.fromkeys(self._task.source_topics, self._task)
         for task in self._global_tasks:

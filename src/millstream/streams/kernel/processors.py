@@ -16,12 +16,11 @@ from millstream.streams.errors import InvalidStoreError, ProcessingError, Stream
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.punctuation import Punctuation
+from millstream.streams.kernel.punctuation import Punctuation, interval_ms
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import ProcessorSupplier, PunctuationType, Record
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.windows import to_ms
 
 
 class ProcessorContext:
@@ -119,15 +118,11 @@ class ProcessorContext:
         """Call callback(time in ms) every interval; the first time as Kafka Streams aligns it."""
         if self._task.is_global:
             raise StreamsError(f"{self.node} fills a global store, which has no punctuations")
-        if start_ms is not None and start_ms < 0:
-            raise ValueError(f"{self.node} schedules from {start_ms} ms on: give 0 or more")
-        interval_ms = to_ms(interval)
-        if interval_ms < 1:
-            raise ValueError(f"{self.node} schedules every {interval}: at least 1 ms is needed")
+        every_ms = interval_ms(self.node, interval, start_ms)
         if start_ms is None:
-            wall = self._task.wall_clock_ms + interval_ms
+            wall = self._task.wall_clock_ms + every_ms
             start_ms = 0 if kind is PunctuationType.STREAM_TIME else wall
-        punctuation = Punctuation(self.node, start_ms, interval_ms, callback)
+        punctuation = Punctuation(self.node, start_ms, every_ms, callback)
         self._task.punctuations[kind].append(punctuation)
         return punctuation
 

@@ -6,8 +6,11 @@ A punctuation fires at most once per check, even after a jump, and then aligns t
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
+from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.processor import PunctuationType
+from millstream.streams.windows import to_ms
 
 
 class Punctuation:
@@ -28,7 +31,7 @@ class Punctuation:
         self.cancelled = True
 
     def fire(self, time_ms: int) -> None:
-        """Call back with this time; it fires again at the next multiple of the interval, even where the call fails."""
+        """Call back with this time; it is due again at the next multiple of the interval, even where the call fails."""
         missed = (time_ms - self.next_ms) // self._interval_ms
         self.next_ms += (missed + 1) * self._interval_ms
         self._callback(time_ms)
@@ -38,16 +41,31 @@ class PunctuationQueue:
     """The punctuations of a task on one clock."""
 
     def __init__(self) -> None:
-        self._punctuations: list[Punctuation] = []
+        self._order = PriorityQueue[Punctuation]()
 
     def append(self, punctuation: Punctuation) -> None:
-        self._punctuations.append(punctuation)
+        """To be fired when it is due, the first time or again."""
+        if not punctuation.cancelled:
+            self._order.offer(punctuation.next_ms, punctuation)
 
-    def due(self, time_ms: int) -> Punctuation | None:
-        """The punctuation that is due first, or None."""
-        self._punctuations = [each for each in self._punctuations if not each.cancelled]
-        first = min(self._punctuations, key=lambda each: each.next_ms, default=None)
-        return first if first is not None and first.next_ms <= time_ms else None
+    def take_due(self, time_ms: int) -> Punctuation | None:
+        """Takes out the punctuation that is due first; None where none is."""
+        order = self._order
+        while (next_ms := order.smallest) is not None and next_ms <= time_ms:
+            first = order.poll()
+            if not first.cancelled:
+                return first
+        return None
 
 
 Punctuations = dict[PunctuationType, PunctuationQueue]
+
+
+def interval_ms(node: str, interval: timedelta, start_ms: int | None) -> int:
+    """The interval of a punctuation. Raises ValueError for less than 1 ms, or a start before 0."""
+    interval_ms = to_ms(interval)
+    if interval_ms < 1:
+        raise ValueError(f"{node} schedules every {interval}: at least 1 ms is needed")
+    if start_ms is not None and start_ms < 0:
+        raise ValueError(f"{node} schedules from {start_ms} ms on: give 0 or more")
+    return interval_ms

@@ -17,7 +17,7 @@ from millstream.streams.kernel.batch import NO_HEADERS, Batch, Headers, RawBatch
 from millstream.streams.kernel.columns import source_column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
-from millstream.streams.kernel.head_order import HeadOrder
+from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import OWN_TIMESTAMP, ConsumedRecord, TimestampExtractor
 
@@ -240,7 +240,7 @@ class PartitionGroup:
 
     def __init__(self, queues: dict[str, RecordQueue]) -> None:
         self.queues = queues
-        self._order = HeadOrder[RecordQueue]()
+        self._order = PriorityQueue[RecordQueue]()
         self._unplaced: list[RecordQueue] = []
         """Queues that take their places in this order when the next run is wanted; nothing is decoded before."""
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.errors import InvalidStoreError
@@ -49,6 +50,9 @@ from millstream.streams.state.store import StateStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.topology import SubTopology, Topology
 
+_ID_WITHOUT_OWNER: Final = "-1_-1"
+"""What Kafka Streams calls a task that fills global stores where processors and metrics see it."""
+
 
 @dataclass(slots=True)
 class TaskOutput:
@@ -75,8 +79,9 @@ class StreamTask:
     """One sub-topology on one partition.
 
     `pattern_topics` are the topics that exist for sources with a pattern; `global_stores` those of the tasks
-    that fill global stores. `restore_listener` is told of `start_restore`, `restore` and `end_restore`. Stores
-    are opened here and stay open until `close`.
+    that fill global stores. `restore_listener` is told of `start_restore`, `restore` and `end_restore`.
+    `wall_clock_ms`: the clock now, from which the punctuations count that processors schedule in `init`. Stores are
+    opened here and stay open until `close`.
     """
 
     def __init__(
@@ -90,15 +95,16 @@ class StreamTask:
         pattern_topics: Iterable[str] = (),
         global_stores: Mapping[str, StateStore] | None = None,
         restore_listener: StateRestoreListener | None = None,
+        wall_clock_ms: int = 0,
     ) -> None:
         if isinstance(sub_topology, int):
             sub_topology = topology.sub_topologies[sub_topology]
+        is_global = sub_topology.is_global
         self.id = f"{sub_topology.id}_{partition}"
         self.config = config
-        task_id = (
-            "-1_-1" if sub_topology.is_global else self.id
-        )  # Kafka's, where nobody owns the task
-        self._context = TaskContext(config, partition, task_id, is_global=sub_topology.is_global)
+        known_as = _ID_WITHOUT_OWNER if is_global else self.id
+        self._context = TaskContext(config, partition, known_as, is_global=is_global)
+        self._context.wall_clock_ms = wall_clock_ms
         self._global_stores = global_stores or {}
         self._topology = topology
         self._records = SinkRecords()
@@ -431,7 +437,7 @@ class StreamTask:
     def _punctuate(self, kind: PunctuationType, time_ms: int) -> None:
         """Fire what is due; on stream time nothing is before the first record."""
         queue = self._context.punctuations[kind]
-        while time_ms >= 0 and (due := queue.due(time_ms)) is not None:
+        while time_ms >= 0 and (due := queue.take_due(time_ms)) is not None:
             operator = self._nodes[due.node].operator
             assert isinstance(operator, Process), "only processors schedule punctuations"
             self._context.begin(None, (-1,))
@@ -440,6 +446,8 @@ class StreamTask:
                 operator.punctuate(due, time_ms)
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
                 self._failures.unpunctuated(due.node, time_ms, error)
+            finally:
+                queue.append(due)
 
     def _flush_caches(self) -> None:
         self._caches.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from millstream.streams.errors import ProcessingError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import string
 from millstream.streams.state import in_memory_stores
+from millstream.testing import TopologyTestDriver
 from tests.unit.streams.rules.rule_world import driver_of, ms, pipe, run, write
 
 
@@ -67,6 +69,48 @@ def test_s41_records_behind_stream_time_fire_nothing() -> None:
 def test_s41_wall_clock_punctuations_fire_without_records() -> None:
     """Once for each time the clock is looked at, however far it went."""
     assert punctuations(WallClock, "+9 +1 +35 L:a@99 +4 +1") == [10, 45, 50]
+
+
+def test_s41_a_wall_clock_punctuation_first_fires_an_interval_after_init() -> None:
+    """Not with the first record, whatever time it is; 4.3.1's driver, started at 1000, says the same."""
+    times: list[int] = []
+    builder = StreamsBuilder()
+    builder.stream("L", key=string(), value=string()).process(lambda: WallClock(times))
+    with TopologyTestDriver(builder.build(), StreamsConfig("app"), wall_clock_ms=1000) as driver:
+        pipe(driver, "L:a@3")
+        pipe(driver, "+9")
+        assert times == []
+        pipe(driver, "+1")
+        assert times == [1010]
+
+
+def test_s41_punctuations_due_together_fire_in_the_order_of_java_s_priority_queue() -> None:
+    """Four processors that schedule alike, run on 4.3.1."""
+    fired: list[tuple[str, int]] = []
+
+    class Named:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def init(self, context: ProcessorContext) -> None:
+            def note(time: int) -> None:
+                fired.append((self.name, time))
+
+            context.schedule(ms(10), PunctuationType.STREAM_TIME, note)
+
+        def process(self, record: Record) -> None:
+            """Records only move time."""
+
+    builder = StreamsBuilder()
+    stream = builder.stream("L")
+    for name in "abcd":
+        stream.process(partial(Named, name))
+    run(builder, "L:x@0 L:x@5 L:x@10 L:x@25")
+    assert [(time, name) for name, time in fired] == [
+        *((0, name) for name in "adbc"),
+        *((10, name) for name in "bcad"),
+        *((25, name) for name in "adbc"),
+    ]
 
 
 class Emits:

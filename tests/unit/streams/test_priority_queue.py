@@ -1,18 +1,18 @@
-"""The order of queues by the timestamps of their heads; what java.util.PriorityQueue gives was asked of Java 17."""
+"""What comes first by time, and which of equals; what java.util.PriorityQueue gives was asked of Java 17."""
 
 from __future__ import annotations
 
-from millstream.streams.kernel.head_order import HeadOrder
+from millstream.streams.kernel.priority_queue import PriorityQueue
 
 
-def ordered(*timestamps: int) -> HeadOrder[str]:
-    order = HeadOrder[str]()
+def ordered(*timestamps: int) -> PriorityQueue[str]:
+    order = PriorityQueue[str]()
     for number, timestamp in enumerate(timestamps):
         order.offer(timestamp, chr(ord("a") + number))
     return order
 
 
-def drained(order: HeadOrder[str]) -> str:
+def drained(order: PriorityQueue[str]) -> str:
     return "".join(order.poll() for _ in range(len(order)))
 
 

@@ -1,21 +1,22 @@
-"""Which queue of a task comes next: the one whose head has the smallest timestamp (S14).
+"""What comes next by time, and of equal ones which: that which java.util.PriorityQueue would give.
 
-Of equal ones that which java.util.PriorityQueue would give, since that is what Kafka Streams asks; records that one
-input sends through several internal topics have equal timestamps, so users see this order.
+Kafka Streams asks such a queue for the input whose head has the smallest timestamp (S14), and for the punctuation that is
+due. Records that one input sends through several internal topics have equal timestamps, and processors that schedule
+alike are due together, so users see this order.
 """
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-QueueT = TypeVar("QueueT")
+ItemT = TypeVar("ItemT")
 
 
-class HeadOrder(Generic[QueueT]):
-    """Queues by the timestamps of their heads, as a binary heap."""
+class PriorityQueue(Generic[ItemT]):
+    """Items by a timestamp that each had when it was offered, as a binary heap."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, QueueT]] = []
+        self._heap: list[tuple[int, ItemT]] = []
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -25,20 +26,20 @@ class HeadOrder(Generic[QueueT]):
         """The timestamp that comes first."""
         return self._heap[0][0] if self._heap else None
 
-    def offer(self, timestamp: int, queue: QueueT) -> None:
-        """A queue that has a head. Of equal ones it stays behind those above it."""
+    def offer(self, timestamp: int, item: ItemT) -> None:
+        """Of equal items this one stays behind those above it."""
         heap, at = self._heap, len(self._heap)
-        heap.append((timestamp, queue))
+        heap.append((timestamp, item))
         while at:
             above = (at - 1) // 2
             if timestamp >= heap[above][0]:
                 break
             heap[at] = heap[above]
             at = above
-        heap[at] = (timestamp, queue)
+        heap[at] = (timestamp, item)
 
-    def poll(self) -> QueueT:
-        """Take out the queue that comes first; the last one fills its place and sinks."""
+    def poll(self) -> ItemT:
+        """Take out the item that comes first; the last one fills its place and sinks."""
         heap = self._heap
         first = heap[0][1]
         last = heap.pop()
