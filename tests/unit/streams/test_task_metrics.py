@@ -10,6 +10,7 @@ import pytest
 from millstream.streams import (
     ContextualProcessor,
     EmitStrategy,
+    Materialized,
     ProcessorContext,
     PunctuationType,
     Record,
@@ -89,6 +90,25 @@ def test_tasks_nodes_and_topics_are_counted() -> None:
     assert found["record-lateness-avg", "", ""] == pytest.approx(25 / 3)
     assert found["dropped-records-total", "", ""] == 0
     assert found["active-buffer-count", "", ""] == 0
+
+
+def test_a_task_that_fills_global_stores_counts_what_it_processes_and_drops() -> None:
+    """As in 4.3.1, whose driver has no more of the task -1_-1, rates apart."""
+    builder = StreamsBuilder()
+    builder.global_table("in", name="gsrc", materialized=Materialized("rows"))
+    with TopologyTestDriver(builder.build(), CONFIG) as driver:
+        driver.input_topic("in").pipe_key_values([("a", "1"), (None, "2")])
+        metrics = driver.metrics()
+    found = {
+        (name.name, *(value for tag, value in name.tags if tag != "task-id")): counted
+        for name, counted in metrics.items()
+        if ("task-id", "-1_-1") in name.tags
+    }
+    assert found == {
+        ("process-total",): 2,
+        ("dropped-records-total",): 1,
+        ("process-total", "gsrc-source"): 2,
+    }
 
 
 def test_lateness_is_not_measured_unless_asked_for() -> None:

@@ -9,6 +9,7 @@ from millstream.model import TopicPartition
 from millstream.streams.kernel.batch import NO_HEADERS, RawBatch, SinkBatch
 from millstream.streams.kernel.compile import store_serdes
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.task_metrics import RESTORE
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import RecordCache
 from millstream.streams.state.changelog import Changelog
@@ -110,6 +111,7 @@ class TaskState:
         last_offset = raw.offsets[-1]
         for store in self._restored_from(topic):
             store.restore(raw.keys, raw.values, raw.timestamps, last_offset + 1, raw.headers)
+            self._context.counts["", RESTORE] += len(raw)
         if topic in self._restored:
             self._restored[topic] += len(raw)
             for listener, changelog, store in self._told(topic):

@@ -347,7 +347,8 @@ class StreamTask:
 
     def _lateness_sensor(self) -> Sensor | None:
         """Costs a call for each record, so it is there only on request."""
-        if self.config.metrics_recording_level is not RecordingLevel.DEBUG:
+        is_asked_for = self.config.metrics_recording_level is RecordingLevel.DEBUG
+        if self._context.is_global or not is_asked_for:
             return None
         sensor = self._context.metrics.add_sensor("record-lateness")
         for name, statistic in (("avg", Statistic.AVG), ("max", Statistic.MAX)):

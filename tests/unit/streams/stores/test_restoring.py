@@ -154,6 +154,13 @@ def test_a_listener_is_told_of_the_start_each_batch_and_the_end(
     ]
 
 
+def test_restored_records_are_counted(task: StreamTask) -> None:
+    task.restore(CHANGELOG, changelog(1, 2, first_offset=5))
+    task.restore(CHANGELOG, changelog(3, first_offset=7))
+    totals = {name.name: value for name, value in task.metrics().items()}
+    assert totals["restore-total"] == 3
+
+
 def test_a_task_that_is_closed_half_way_suspends_its_restore(
     listener: Listener, task: StreamTask
 ) -> None:
