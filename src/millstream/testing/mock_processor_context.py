@@ -16,7 +16,7 @@ from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel.compile import store_serdes
 from millstream.streams.kernel.context import TaskContext
-from millstream.streams.kernel.punctuation import interval_ms
+from millstream.streams.kernel.punctuation import checked_schedule
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import Headers, PunctuationType, Record
@@ -206,8 +206,8 @@ class MockProcessorContext:
         *,
         start_ms: int | None = None,
     ) -> CapturedPunctuator:
-        """Remember the punctuation. Raises ValueError for less than 1 ms, or a start before 0."""
-        interval_ms("the processor", interval, start_ms)
+        """Remember the punctuation. Raises TypeError or ValueError for what cannot be scheduled."""
+        _, kind = checked_schedule("the processor", interval, kind, callback, start_ms)
         captured = CapturedPunctuator(interval, kind, callback, start_ms)
         self.scheduled_punctuators.append(captured)
         return captured

@@ -14,6 +14,7 @@ from millstream.streams import (
     KStream,
     KTable,
     Materialized,
+    ProcessorContext,
     Record,
     SessionWindows,
     StoreKind,
@@ -27,8 +28,9 @@ from millstream.streams import (
     TopologyBuilder,
     UnlimitedWindows,
 )
-from millstream.streams.errors import TopologyError
+from millstream.streams.errors import ProcessingError, TopologyError
 from millstream.streams.serdes import string
+from millstream.testing import TopologyTestDriver
 
 SECOND = timedelta(seconds=1)
 WITHIN = JoinWindows.of(SECOND)
@@ -311,3 +313,132 @@ def test_a_processor_that_cannot_take_its_record_or_context_is_refused() -> None
         stream().process(NoContext)
     with pytest.raises(TypeError, match=r"process of .* is called with \(record\) but takes \(\)"):
         stream().process_values(NoRecord)
+
+
+class Once:
+    """Does one thing in init and one for each record."""
+
+    def __init__(self, init: Callable, process: Callable) -> None:
+        self._init = init
+        self._process = process
+
+    def init(self, context: ProcessorContext) -> None:
+        self._context = context
+        self._init(context)
+
+    def process(self, record: Record) -> None:
+        self._process(self._context, record)
+
+
+def nothing(*_: object) -> None:
+    pass
+
+
+def pipe_one(init: Callable, process: Callable) -> None:
+    given = StreamsBuilder()
+    records = given.stream("in", key=string(), value=string())
+    records.process(lambda: Once(init, process), name="mine").to(
+        "out", key=string(), value=string()
+    )
+    with TopologyTestDriver(given.build()) as driver:
+        driver.input_topic("in", key=string(), value=string()).pipe("a", "b", at=5)
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "sentence"),
+    [
+        (("a", "b"), "what mine forwards must be a Record, not tuple"),
+        (None, "what mine forwards must be a Record, not NoneType"),
+        (Record("a", "b", None), "mine forwards a record with timestamp None: give milliseconds"),
+        (Record("a", "b", -1), "mine forwards a record with timestamp -1: give milliseconds"),
+        (
+            Record("a", "b", 5, {"from": b"web"}),
+            "mine forwards a record with headers {'from': b'web'}",
+        ),
+        (Record("a", "b", 5, (("from", "web"),)), "mine forwards a record with headers"),
+    ],
+)
+def test_what_is_no_record_cannot_be_forwarded(forwarded: object, sentence: str) -> None:
+    """Kafka Streams' Record refuses a negative timestamp; the rest Java's compiler does."""
+    with pytest.raises(ProcessingError) as refused:
+        pipe_one(nothing, lambda context, record: context.forward(forwarded))
+    assert str(refused.value.__cause__).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((5, "stream_time", nothing), "durations are timedelta, not 5"),
+        (
+            (SECOND, "soon", nothing),
+            "mine: the kind of a punctuation is one of stream_time, wall_clock_time",
+        ),
+        (
+            (SECOND, "stream_time", None),
+            "mine: the callback of a punctuation must be callable, not None",
+        ),
+        ((SECOND, "stream_time", later), "mine: the callback of a punctuation is async"),
+        ((SECOND, "stream_time", max, 1), "mine: start_ms"),
+    ],
+)
+def test_what_cannot_be_scheduled_is_refused_by_schedule(
+    arguments: tuple[object, ...], sentence: str
+) -> None:
+    interval, kind, callback, *start = arguments
+    options = {"start_ms": "soon"} if start else {}
+    with pytest.raises(ProcessingError) as refused:
+        pipe_one(lambda context: context.schedule(interval, kind, callback, **options), nothing)
+    assert str(refused.value.__cause__).startswith(sentence)
+
+
+def test_a_punctuation_may_be_scheduled_by_the_name_of_its_kind() -> None:
+    """It was taken for one of wall-clock time, whose first time is later."""
+    fired: list[int] = []
+    pipe_one(lambda context: context.schedule(SECOND, "stream_time", fired.append), nothing)
+    assert fired == [5]
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        (
+            {"kind": StoreKind.WINDOW},
+            "store s of kind window needs retention_ms, 0 or more, not None",
+        ),
+        (
+            {"kind": StoreKind.SESSION, "retention_ms": -1},
+            "store s of kind session needs retention_ms",
+        ),
+        ({"kind": StoreKind.VERSIONED}, "store s of kind versioned needs retention_ms"),
+        (
+            {"kind": StoreKind.WINDOW, "retention_ms": 5},
+            "store s of kind window needs window_size_ms, 0 or more, not None",
+        ),
+        (
+            {"kind": StoreKind.TIMESTAMPED_WINDOW, "retention_ms": 5, "window_size_ms": 6},
+            "store s keeps 5 ms, less than its windows of 6 ms: raise retention_ms",
+        ),
+    ],
+)
+def test_a_store_of_windows_says_how_long_it_keeps_them(spec: dict, sentence: str) -> None:
+    """Kafka Streams' Stores refuse negative times, and windows that are longer than the retention."""
+    with pytest.raises(ValueError, match=sentence):
+        StoreSpec("s", **spec)
+
+
+@pytest.mark.parametrize(
+    ("brought", "sentence"),
+    [
+        (
+            ["seen"],
+            "process: the attribute stores of the supplier has StoreSpec objects, not 'seen'",
+        ),
+        (None, "process: the attribute stores of the supplier must be an Iterable, not NoneType"),
+    ],
+)
+def test_a_supplier_brings_stores_not_names_of_stores(brought: object, sentence: str) -> None:
+    class Bringing(Keep):
+        stores = brought
+
+    with pytest.raises(TypeError, match=sentence):
+        stream().process(Bringing)

@@ -23,6 +23,7 @@ from millstream.streams.topology.functions import (
     check_partitioner,
     check_supplier,
     names_of_stores,
+    stores_of,
 )
 from millstream.streams.topology.names import check_name
 
@@ -352,7 +353,7 @@ class KStream(StreamJoins[K, V]):
         method = "process_values" if spec.fixed_key else "process"
         check_supplier(method, spec.supplier, "process", "record")
         connected = names_of_stores(method, stores)
-        provided = tuple(getattr(spec.supplier, "stores", ()))
+        provided = stores_of(method, spec.supplier)
         if name is None:  # no number is taken otherwise
             name = self._graph.names.processor_name(prefix)
         node = ProcessorGraphNode(

@@ -107,8 +107,10 @@ class Failures:
         self, node: str, topic: str, row: Batch, origin: SerializationOrigin, error: Exception
     ) -> None:
         """The one row of a sink that a serde cannot write. What is raised goes to the handler of the node above."""
+        given = row.keys[0] if origin is SerializationOrigin.KEY else row.values[0]
         refused = SerializationError(
-            f"sink {node} cannot write the {origin} to {topic}: {error!r}; give the sink the right serdes"
+            f"sink {node} cannot write the {origin} to {topic}, which is of type {type(given).__name__}: {error!r}; "
+            "give the sink the right serdes"
         )
         if isinstance(error, WRONG_TYPE):
             raise refused from error

@@ -11,15 +11,16 @@ from datetime import timedelta
 from typing import Any
 
 from millstream.errors import ConfigError
+from millstream.streams.arguments import check_kind
 from millstream.streams.config import with_prefix
 from millstream.streams.errors import InvalidStoreError, ProcessingError, StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.punctuation import Punctuation, interval_ms
+from millstream.streams.kernel.punctuation import Punctuation, checked_schedule
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
-from millstream.streams.processor import ProcessorSupplier, PunctuationType, Record
+from millstream.streams.processor import Headers, ProcessorSupplier, PunctuationType, Record
 from millstream.streams.serdes.serde import Serde
 
 
@@ -76,6 +77,7 @@ class ProcessorContext:
                 f"{self.node} can forward only while it processes a record or punctuates"
             )
         current, task = self._current, self._task
+        _check_record(self.node, record, task.record_headers)
         if self._fixed_key and current is not None and record.key != current.keys[0]:
             raise StreamsError(f"{self.node} must keep the key of its records: use process instead")
         own = task.record_timestamp, task.record_headers
@@ -118,7 +120,7 @@ class ProcessorContext:
         """Call callback(time in ms) every interval; the first time as Kafka Streams aligns it."""
         if self._task.is_global:
             raise StreamsError(f"{self.node} fills a global store, which has no punctuations")
-        every_ms = interval_ms(self.node, interval, start_ms)
+        every_ms, kind = checked_schedule(self.node, interval, kind, callback, start_ms)
         if start_ms is None:
             wall = self._task.wall_clock_ms + every_ms
             start_ms = 0 if kind is PunctuationType.STREAM_TIME else wall
@@ -216,3 +218,28 @@ class Process(Operator):
             due.fire(time_ms)
         finally:
             self.processor_context.end()
+
+
+def _check_record(node: str, record: Record[Any, Any], known: Headers) -> None:  # Any: user types
+    """Raise TypeError or ValueError, naming the node, for what no topic could have. `known`: headers that were read."""
+    check_kind(f"what {node} forwards", record, Record)
+    timestamp: object = record.timestamp
+    if not isinstance(timestamp, int) or timestamp < 0:
+        raise ValueError(
+            f"{node} forwards a record with timestamp {timestamp!r}: give milliseconds, 0 or more"
+        )
+    headers: object = record.headers
+    if headers is known or headers == ():
+        return
+    if not isinstance(headers, tuple) or not all(map(_is_header, headers)):
+        raise TypeError(
+            f"{node} forwards a record with headers {headers!r}: "
+            'headers are a tuple of pairs of a name and bytes or None, like (("name", b"value"),)'
+        )
+
+
+def _is_header(given: object) -> bool:
+    match given:
+        case (str(), bytes() | None):
+            return isinstance(given, tuple)
+    return False

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+from millstream.streams.arguments import check_kind, member
 from millstream.streams.kernel.priority_queue import PriorityQueue
 from millstream.streams.processor import PunctuationType
+from millstream.streams.topology.functions import check_arity
 from millstream.streams.windows import to_ms
 
 
@@ -61,11 +63,19 @@ class PunctuationQueue:
 Punctuations = dict[PunctuationType, PunctuationQueue]
 
 
-def interval_ms(node: str, interval: timedelta, start_ms: int | None) -> int:
-    """The interval of a punctuation. Raises ValueError for less than 1 ms, or a start before 0."""
+def checked_schedule(
+    node: str,
+    interval: timedelta,
+    kind: PunctuationType,
+    callback: Callable[[int], object],
+    start_ms: int | None,
+) -> tuple[int, PunctuationType]:
+    """The interval in milliseconds, and the kind. Raises TypeError or ValueError for what cannot be scheduled."""
     interval_ms = to_ms(interval)
     if interval_ms < 1:
         raise ValueError(f"{node} schedules every {interval}: at least 1 ms is needed")
+    check_kind(f"{node}: start_ms of a punctuation", start_ms, int | None)
     if start_ms is not None and start_ms < 0:
         raise ValueError(f"{node} schedules from {start_ms} ms on: give 0 or more")
-    return interval_ms
+    check_arity(node, "the callback of a punctuation", callback, "time_ms")
+    return interval_ms, member(f"{node}: the kind of a punctuation", kind, PunctuationType)

@@ -20,6 +20,7 @@ from millstream.streams.topology.functions import (
     check_pattern,
     check_reading,
     check_supplier,
+    stores_of,
 )
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
 from millstream.streams.topology.operators import Process
@@ -67,8 +68,9 @@ class TopologyBuilder:
     ) -> TopologyBuilder:
         """Add a processor below its parents, together with the stores that the supplier brings."""
         check_supplier(f"processor {name}", supplier, "process", "record")
+        stores = stores_of(f"processor {name}", supplier)
         self._writer.add_processor(ProcessorNode(name, Process(supplier), parents))
-        for store in getattr(supplier, "stores", ()):
+        for store in stores:
             self._writer.add_store(store, (name,))
         return self
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from millstream.streams.arguments import check_kind
 from millstream.streams.options import OffsetReset
 from millstream.streams.topology.operators import UserFunction
+from millstream.streams.topology.stores import StoreSpec
 from millstream.streams.vectorised import Vectorised
 
 
@@ -108,6 +109,20 @@ def names_of_stores(operator: str, stores: Iterable[str]) -> tuple[str, ...]:
     for name in names:
         check_kind(f"{operator}: the name of a store", name, str)
     return names
+
+
+def stores_of(node: str, supplier: object) -> tuple[StoreSpec, ...]:
+    """The stores that a supplier brings in its attribute `stores`. Raises TypeError for anything else there."""
+    given = getattr(supplier, "stores", ())
+    check_kind(f"{node}: the attribute stores of the supplier", given, Iterable)
+    stores = tuple(given)
+    for store in stores:
+        if not isinstance(store, StoreSpec):
+            raise TypeError(
+                f"{node}: the attribute stores of the supplier has StoreSpec objects, not {store!r}: "
+                "names of stores that were added go to the argument stores="
+            )
+    return stores
 
 
 def check_pattern(node: str, pattern: str | re.Pattern[str]) -> str:

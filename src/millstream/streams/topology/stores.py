@@ -33,6 +33,12 @@ class StoreKind(Enum):
     """Made by `supplier`: see state/custom.py."""
 
 
+_KINDS_WITH_RETENTION = (
+    StoreKind.VERSIONED,
+    StoreKind.WINDOW,
+    StoreKind.TIMESTAMPED_WINDOW,
+    StoreKind.SESSION,
+)
 _KINDS_WITH_HEADERS = (
     StoreKind.TIMESTAMPED_KEY_VALUE,
     StoreKind.TIMESTAMPED_WINDOW,
@@ -101,6 +107,23 @@ class StoreSpec:
             kinds = ", ".join(kind.value for kind in _KINDS_WITH_HEADERS)
             raise ValueError(
                 f"store {self.name} of kind {self.kind.value} keeps no headers; these do, without entries_max: {kinds}"
+            )
+        self._check_retention()
+
+    def _check_retention(self) -> None:
+        """What window, session and versioned stores cannot be without."""
+        keeps, size = self.retention_ms, self.window_size_ms
+        if self.kind in _KINDS_WITH_RETENTION and (keeps is None or keeps < 0):
+            raise ValueError(
+                f"store {self.name} of kind {self.kind.value} needs retention_ms, 0 or more, not {keeps}"
+            )
+        if self.is_window and (size is None or size < 0):
+            raise ValueError(
+                f"store {self.name} of kind {self.kind.value} needs window_size_ms, 0 or more, not {size}"
+            )
+        if self.is_window and keeps is not None and size is not None and size > keeps:
+            raise ValueError(
+                f"store {self.name} keeps {keeps} ms, less than its windows of {size} ms: raise retention_ms"
             )
 
     @property

@@ -18,6 +18,7 @@ from millstream.streams.processor import (
     Record,
 )
 from millstream.streams.topology import operators as ops
+from millstream.streams.topology.functions import stores_of
 from millstream.streams.topology.nodes import ProcessorNode
 from millstream.streams.topology.stores import StoreSpec
 
@@ -77,7 +78,7 @@ def stores_brought_by(node: ProcessorNode) -> tuple[StoreSpec, ...]:
     """Stores that a wrapped supplier has in its attribute `stores`."""
     spec = node.operator
     assert isinstance(spec, ops.Process | ops.Wrapped), "the node was wrapped"
-    return tuple(getattr(spec.supplier, "stores", ()))
+    return stores_of(node.name, spec.supplier)
 
 
 def _wrap(
