@@ -2,9 +2,9 @@
 
     MILLSTREAM_STREAMS_ORACLE=DIR python tests/oracle/run_random.py [--seed N] [--count N]
 
-Each chunk of cases goes through the Java oracle and then through our test driver. A case that differs is shrunk and
-written to `--differences DIR` as a case file for run_cases.py. A case depends only on the seed and its number;
-exit 1 if any differed.
+Chunks of cases go through processes of the Java oracle, while those that it has answered go through our test driver.
+A case that differs is shrunk and written to `--differences DIR` as a case file for run_cases.py. A case depends only
+on the seed and its number; exit 1 if any differed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import json
 import random
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -59,8 +61,8 @@ class Comparison:
         self.failed_in_kafka = 0
         self.different: list[str] = []
 
-    def run(self, cases: list[dict]) -> None:
-        for case in self._oracle.answer(cases):
+    def run(self, answered: list[dict]) -> None:
+        for case in answered:
             self.failed_in_kafka += "error" in case["expect"]
             found = differences(case)
             if not found:
@@ -80,11 +82,26 @@ class Comparison:
         say(f"    {path}")
 
 
+def answered_chunks(
+    oracle: JavaOracle, chunks: list[list[dict]], processes: int
+) -> Iterator[list[dict]]:
+    """The chunks in their order; so many more are with the oracle while one is looked at."""
+    waiting: deque[Future[list[dict]]] = deque()
+    with ThreadPoolExecutor(processes) as pool:
+        for chunk in chunks:
+            waiting.append(pool.submit(oracle.answer, chunk))
+            if len(waiting) > processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=None, help="default: one that nobody has seen")
     parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--chunk", type=int, default=500, help="cases for one start of Java")
+    parser.add_argument("--chunk", type=int, default=200, help="cases for one start of Java")
+    parser.add_argument("--processes", type=int, default=2, help="of Java, at the same time")
     parser.add_argument("--only", choices=[TOPOLOGIES, COMMITTED])
     parser.add_argument("--differences", type=Path, default=Path("out/streams-differences"))
     parser.add_argument("--no-shrink", action="store_true")
@@ -101,10 +118,16 @@ def main() -> int:
     comparison = Comparison(oracle, arguments.differences, shrinks=not arguments.no_shrink)
     cases = list(random_cases(seed, arguments.count, kinds))
     started = time.perf_counter()
-    for start in range(0, len(cases), arguments.chunk):
-        comparison.run(cases[start : start + arguments.chunk])
+    chunks = [
+        cases[start : start + arguments.chunk] for start in range(0, len(cases), arguments.chunk)
+    ]
+    done = 0
+    for chunk, answered in zip(
+        chunks, answered_chunks(oracle, chunks, arguments.processes), strict=True
+    ):
+        comparison.run(answered)
+        done += len(chunk)
         seconds = time.perf_counter() - started
-        done = min(start + arguments.chunk, len(cases))
         say(f"{done} of {len(cases)} cases, {len(comparison.different)} differ, {seconds:.0f} s")
     for case_id in oracle.refused:
         say(f"{case_id}: the oracle's language does not allow it")

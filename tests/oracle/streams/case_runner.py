@@ -216,12 +216,12 @@ class CaseRunner:
             self._trace = []
             try:
                 self._pipe(driver, given)
+                self._drain(driver, outputs, internal)
             except Exception as error:  # noqa: BLE001  # its name is compared
                 self._failed("input", error)
                 self.actual["error_at"] = number
                 traces.append(self._trace)
                 return False
-            self._drain(driver, outputs, internal)
             traces.append(self._trace)
         return True
 

@@ -136,6 +136,8 @@ def _branch(draft: Draft, flow: Flow) -> dict:
 
 
 def repartition(draft: Draft, flow: Flow) -> None:
+    """The key's serde is not inherited in Kafka Streams."""
+    flow = replace(flow, key_serde=False)
     options = {**draft.serdes(flow), **draft.name("rep-")}
     if draft.chance(0.1):
         options["partitions"] = draft.pick(1, 3)
