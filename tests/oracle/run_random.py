@@ -1,4 +1,4 @@
-"""Random cases of Kafka Streams against ours: half over the committed specifications, half over random topologies.
+"""Random cases of Kafka Streams against ours: over random topologies, the committed specifications, and these changed.
 
     MILLSTREAM_STREAMS_ORACLE=DIR python tests/oracle/run_random.py [--seed N] [--count N]
 
@@ -22,11 +22,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from run_cases import OWN_DATA, load_specs, say
-from streams.generator import random_inputs, random_spec
+from streams.generator import mutated, random_inputs, random_spec
 from streams.java_oracle import JavaOracle, OracleMissing
 from streams.shrink import differences, shrink
 
-TOPOLOGIES, COMMITTED = "topologies", "committed"
+TOPOLOGIES, COMMITTED, MUTATED = KINDS = ("topologies", "committed", "mutated")
 
 
 def random_cases(seed: int, count: int, kinds: tuple[str, ...]) -> Iterator[dict]:
@@ -39,6 +39,8 @@ def random_cases(seed: int, count: int, kinds: tuple[str, ...]) -> Iterator[dict
             spec = random_spec(f"random-{seed}-{number}", rng)
         else:
             spec = committed[number // len(kinds) % len(committed)]
+            if kind == MUTATED:
+                spec = mutated(spec, rng)
         case = {"id": f"{spec['name']}/{seed}-{number}", "spec": spec}
         case["inputs"] = random_inputs(spec, rng)
         if rng.random() < 0.5:
@@ -102,7 +104,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--chunk", type=int, default=200, help="cases for one start of Java")
     parser.add_argument("--processes", type=int, default=2, help="of Java, at the same time")
-    parser.add_argument("--only", choices=[TOPOLOGIES, COMMITTED])
+    parser.add_argument("--only", choices=KINDS)
     parser.add_argument("--differences", type=Path, default=Path("out/streams-differences"))
     parser.add_argument("--no-shrink", action="store_true")
     arguments = parser.parse_args()
@@ -114,7 +116,7 @@ def main() -> int:
         return 2
     sys.stdout.reconfigure(line_buffering=True)  # a log that can be followed
     say(f"seed {seed}")
-    kinds = (arguments.only,) if arguments.only else (TOPOLOGIES, COMMITTED)
+    kinds = (arguments.only,) if arguments.only else KINDS
     comparison = Comparison(oracle, arguments.differences, shrinks=not arguments.no_shrink)
     cases = list(random_cases(seed, arguments.count, kinds))
     started = time.perf_counter()

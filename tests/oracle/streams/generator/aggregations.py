@@ -144,7 +144,9 @@ def _window_supplier(draft: Draft, windows: dict, retention: int) -> dict:
     impl, name = draft.pick("in_memory", "persistent"), draft.fresh("store-")
     if windows["type"] == "session":
         return {"kind": "session", "impl": impl, "name": name, "retention": retention}
-    kind = "timestamped_window" if impl == "persistent" else "window"
+    kind = "window"
+    if impl == "persistent" and draft.chance(0.8):
+        kind = "timestamped_window"
     size = windows["length"]
     return {
         "kind": kind,

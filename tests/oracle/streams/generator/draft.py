@@ -47,9 +47,14 @@ class Draft:
         self.topics: dict[str, dict] = {}
         self.config: dict = {}
         self.flows: list[Flow] = []
+        self.default_key = "long" if rng.random() < 0.04 else "string"
         self.default_value = rng.choice(["string", "string", "long"])
-        if self.default_value != "string":
-            self.config["default.value.serde"] = self.default_value
+        for part, kind in (("key", self.default_key), ("value", self.default_value)):
+            if kind != "string":
+                self.config[f"default.{part}.serde"] = kind
+        self.global_stores: list[str] = []
+        self.undumpable = False
+        """The oracle cannot list one of the stores: the case must end with an error, then it need not."""
         self._numbers: dict[str, int] = {}
         self._named = rng.choice([0, 0, 0.2, 0.5, 1])
         self._explicit = rng.choice([0.1, 0.5, 1])
@@ -69,6 +74,8 @@ class Draft:
         return f"{prefix}{number}"
 
     def name(self, prefix: str = "n-", field: str = "name") -> dict:
+        if self._named and self.chance(0.002):  # taken already, perhaps
+            return {field: f"{prefix}1"}
         return {field: self.fresh(prefix)} if self.chance(self._named) else {}
 
     # Ops and flows.
@@ -130,7 +137,7 @@ class Draft:
     # Serdes.
 
     def default_of(self, part: str) -> str:
-        return "string" if part == "key" else self.default_value
+        return self.default_key if part == "key" else self.default_value
 
     def serdes(self, flow: Flow, *parts: str) -> dict:
         """Serdes for the flow's `key` and `value`: those that are needed, and some that are not."""
@@ -149,19 +156,27 @@ class Draft:
         return all(known[part] or kinds[part] == self.default_of(part) for part in parts)
 
     def spec(self, name: str) -> dict:
+        if self.undumpable:
+            self._end_with_an_error()
         made = {"name": name, "topics": self.topics, "ops": self.ops}
         if self.config:
             made["config"] = self.config
         made["gen"] = self._hints()
         return made
 
+    def _end_with_an_error(self) -> None:
+        self.config.pop("deserialization.exception.handler", None)
+        self.topics["end"] = {"key": "string", "value": "long", "in": {"ends": True}}
+        self.ops.append({"op": "stream", "topic": "end", "consumed": {"value": "long"}})
+
     def _hints(self) -> dict:
         waits = any("wall_clock_time" in str(op) for op in self.ops) or self.chance(0.05)
+        waits = waits or any("emit.interval" in setting for setting in self.config)
         return {
             "keys": self.rng.randint(1, 5),
             "step": self.pick(2, 5, 12),
             "disorder": self.pick(0, 0.1, 0.3, 0.5),
-            "late": self.pick(5, 25, 60),
+            "late": self.pick(5, 25, 60, 300),
             "jump": self.pick(0, 0.04, 0.1),
             "headers": self.pick(0, 0, 0.3),
             "wall": 0.2 if waits else 0,

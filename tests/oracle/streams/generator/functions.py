@@ -39,6 +39,8 @@ VALUE_MAPPERS: dict[str, list[tuple[str, str]]] = {
         ("append:y", "string"),
     ],
 }
+EDGE_MAPPERS = {"string": [("to_bytes", "bytes")], "long": [("to_int", "integer")]}
+"""To types that no function goes on with."""
 KEYED_MAPPERS: list[tuple[str, str]] = [
     ("key_eq_value", "string"),
     ("key_eq_value_or_null", "string"),

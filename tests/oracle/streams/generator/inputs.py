@@ -14,6 +14,7 @@ KEY_SETS = {
     "mod3": ["m0", "m1", "m2"],
     "words": ["ant", "apple", "bat", "banana", "bear", "cat", "crow", "deer", "dog", "emu"],
 }
+_UNREADABLE = {"hex": "00ff"}
 HEADERS = [["h1", "x"], ["h2", "y"], ["h1", "z"], ["empty", None]]
 
 
@@ -21,6 +22,8 @@ def random_inputs(spec: dict, rng: random.Random) -> list[dict]:
     """What a case of this specification pipes in: records and movements of the wall clock."""
     hints = spec.get("gen", {})
     topics = {name: topic for name, topic in spec["topics"].items() if "in" in topic}
+    ending = [name for name, topic in topics.items() if "ends" in topic["in"]]
+    topics = {name: topic for name, topic in topics.items() if name not in ending}
     if not topics:
         return []
     times = _times(hints, rng)
@@ -37,11 +40,14 @@ def random_inputs(spec: dict, rng: random.Random) -> list[dict]:
             "topic": name,
             "key": _key(topic, keys, rng),
             "value": _value(topic, number, rng),
-            "ts": next(times),
+            "ts": -1 if rng.random() < topic["in"].get("negative", 0) else next(times),
         }
         if rng.random() < hints.get("headers", 0):
             record["headers"] = rng.sample(HEADERS, rng.randint(1, 2))
         inputs.append(record)
+    inputs += [
+        {"topic": name, "key": "a", "value": _UNREADABLE, "ts": next(times)} for name in ending
+    ]
     return inputs
 
 
@@ -74,7 +80,7 @@ def _value(topic: dict, number: int, rng: random.Random):
     if rng.random() < hints.get("null_value", 0.15):
         return None
     if rng.random() < hints.get("bad", 0):
-        return {"hex": "00ff"}
+        return dict(_UNREADABLE)
     kind, letter = hints.get("values"), rng.choice(KEYS)
     if topic["value"] in {"long", "integer"}:
         return rng.randint(-6, 12) if kind == "signed" else rng.randint(0, 9)

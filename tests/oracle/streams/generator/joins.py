@@ -44,17 +44,23 @@ def _join_windows(draft: Draft) -> dict:
     if draft.chance(0.6):
         windows["grace"] = draft.pick(0, 4, 20)
     if draft.chance(0.2):
-        windows["before"] = draft.pick(0, 3, 15)
+        windows["before"] = draft.pick(-2, 0, 3, 15)
     if draft.chance(0.2):
-        windows["after"] = draft.pick(0, 3, 15)
+        windows["after"] = draft.pick(-2, 0, 3, 15)
+    if _size(windows) == 0:
+        draft.undumpable = True
     return windows
+
+
+def _size(windows: dict) -> int:
+    return windows.get("before", windows["diff"]) + windows.get("after", windows["diff"])
 
 
 def _stream_joined(draft: Draft, flow: Flow, other: Flow, windows: dict) -> dict:
     options = draft.serdes(flow)
     default = draft.default_value
     # The join's stores take serdes from here only.
-    options |= {"key": flow.key} if flow.key != "string" else {}
+    options |= {"key": flow.key} if flow.key != draft.default_key else {}
     options |= {"value": flow.value} if flow.value != default else {}
     if other.value != default or draft.chance(0.4):
         options["other_value"] = other.value
@@ -71,7 +77,7 @@ def _stream_joined(draft: Draft, flow: Flow, other: Flow, windows: dict) -> dict
 
 
 def _join_store(draft: Draft, windows: dict) -> dict:
-    size = windows.get("before", windows["diff"]) + windows.get("after", windows["diff"])
+    size = max(0, _size(windows))
     return {
         "kind": "window",
         "impl": draft.pick("in_memory", "persistent"),

@@ -16,6 +16,8 @@ def process(draft: Draft, flow: Flow) -> None:
         return
     options, value, key, store = step
     stores = _stores(draft, options, store)
+    if "store" in options and store is None and options["store"] not in draft.global_stores:
+        stores = {"stores": [options["store"]]}
     op_id = draft.add(op, flow, processor=options, **stores, **draft.name("step-"))
     changed = {"value": value, "value_serde": False}
     if op == "process":
@@ -70,7 +72,9 @@ def _plain_step(draft: Draft, flow: Flow, *, full: bool) -> tuple[dict, str, str
 
 
 def _looking_step(draft: Draft, flow: Flow) -> tuple[dict, str, str, None] | None:
-    """Reads the store of a table; the caller connects it."""
+    """Reads the store of a table, which the caller connects, or a global one."""
+    if draft.global_stores and draft.chance(0.5):
+        return {"type": "lookup", "store": draft.global_stores[0]}, "string", flow.key, None
     table = draft.find(
         lambda each: (
             each.kind == TABLE
@@ -131,6 +135,22 @@ def key_value_store(draft: Draft, key: str, value: str, *, timestamped: bool = F
         "value": value,
     }
     return {**store, **_store_options(draft)}
+
+
+def add_global_store(draft: Draft) -> None:
+    """A store that the application fills; processors may look things up in it, though nobody connects it."""
+    store = key_value_store(draft, "string", draft.pick("string", "long"))
+    store.pop("caching", None)
+    store["logging"] = False
+    topic = draft.input_topic(store["key"], store["value"])
+    draft.call(
+        "add_global_store",
+        store=store,
+        topic=topic,
+        consumed={"key": store["key"], "value": store["value"], **draft.name("source-")},
+        processor={"type": "put", "store": store["name"]},
+    )
+    draft.global_stores.append(store["name"])
 
 
 def _store_options(draft: Draft) -> dict:

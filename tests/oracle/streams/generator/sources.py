@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from streams.generator.draft import GLOBAL, STREAM, TABLE, Draft, Flow, known
 
-EXTRACTORS = ("plus:5", "use_partition_time", "log_and_skip", "fail_on_invalid")
+EXTRACTORS = (
+    "plus:5",
+    "use_partition_time",
+    "log_and_skip",
+    "fail_on_invalid",
+    "value",
+    "value_or_partition",
+)
+BAD_SHARE = 0.05
+"""Of values that cannot be read, and of timestamps before the epoch."""
 
 
 def add_source(draft: Draft) -> None:
@@ -83,6 +92,11 @@ def _topic(draft: Draft, flow: Flow) -> str:
         hints["null_value"] = draft.pick(0, 0.3)
     if draft.chance(0.2):
         hints["weight"] = draft.pick(2, 3)
+    reads_on = "deserialization.exception.handler" in draft.config
+    if flow.value == "long" and draft.chance(0.6 if reads_on else 0.004):
+        hints["bad"] = BAD_SHARE
+    if draft.chance(0.3 if "default.timestamp.extractor" in draft.config else 0.004):
+        hints["negative"] = BAD_SHARE
     return draft.input_topic(flow.key, flow.value, **hints)
 
 
@@ -122,7 +136,7 @@ def materialized(
     """
     needed = not (flow.value_serde or result_known) and flow.value != draft.default_value
     inner = flow.key.split(":")[1] if flow.is_windowed else flow.key
-    needed = needed or (not flow.key_serde and inner != "string")
+    needed = needed or (not flow.key_serde and inner != draft.default_key)
     if not needed and not draft.chance(share):
         return {}
     options = _serdes_of_table(draft, flow, result_known=result_known)
@@ -157,10 +171,16 @@ def _store_of_table(draft: Draft, flow: Flow, *, may_be_versioned: bool) -> dict
     name = draft.fresh("store-")
     if may_be_versioned and draft.chance(0.4):
         versioned = {"kind": "versioned", "name": name, "history": draft.pick(20, 60, 200)}
+        if draft.chance(0.2):
+            versioned["segment"] = draft.pick(2, 10, 50)
+        if flow.key != "string":
+            draft.undumpable = True
         return {"supplier": versioned}
     kinds = [
         {"kind": "key_value", "impl": "in_memory", "name": name},
         {"kind": "timestamped_key_value", "impl": "persistent", "name": name},
+        {"kind": "key_value", "impl": "persistent", "name": name},
+        {"kind": "key_value", "impl": "lru", "max": draft.pick(1, 3, 10), "name": name},
     ]
     return {"supplier": draft.rng.choice(kinds)}
 

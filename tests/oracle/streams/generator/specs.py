@@ -59,6 +59,8 @@ def random_spec(name: str, rng: random.Random) -> dict:
         processors.processor_topology(draft)
         _spare_caches(draft)
         return {"api": "topology", **draft.spec(name)}
+    if draft.chance(0.05):
+        processors.add_global_store(draft)
     for _ in range(rng.choice([1, 1, 2, 2, 3])):
         sources.add_source(draft)
     for _ in range(rng.choice([1, 2, 3, 4, 5, 6, 8, 10])):
@@ -88,9 +90,24 @@ def _settings(draft: Draft) -> None:
     if draft.chance(0.1):
         config["dsl.store.format"] = "HEADERS"
     if draft.chance(0.08):
-        config["dsl.store.format"] = "HEADERS"
+        _handlers(draft)
+    if draft.chance(0.04):
+        extractors = ("fail_on_invalid", "log_and_skip", "use_partition_time")
+        config["default.timestamp.extractor"] = draft.pick(*extractors)
+    if draft.chance(0.08):
+        interval = draft.pick("windowed.aggregation", "outer.join.spurious.results.fix")
+        config[f"__emit.interval.ms.kstreams.{interval}__"] = draft.pick("1", "20", "1000")
     if draft.chance(0.02):
         config["ensure.explicit.internal.resource.naming"] = "true"
+
+
+def _handlers(draft: Draft) -> None:
+    for kind in ("deserialization", "processing"):
+        if draft.chance(0.7):
+            draft.config[f"{kind}.exception.handler"] = draft.pick("continue", "continue", "fail")
+    if draft.chance(0.4):
+        draft.config["errors.dead.letter.queue.topic.name"] = "dead"
+        draft.topics["dead"] = {"key": "bytes", "value": "bytes", "header_values": False}
 
 
 def _step(draft: Draft) -> None:

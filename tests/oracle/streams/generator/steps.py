@@ -27,7 +27,14 @@ def value_mapper(draft: Draft, flow: Flow) -> tuple[dict, str]:
     if draft.chance(0.25):
         fn, value = draft.rng.choice(functions.KEYED_MAPPERS)
         return {"fn": fn, "with_key": True}, value
-    fn, value = draft.rng.choice(functions.VALUE_MAPPERS[flow.value])
+    options = functions.VALUE_MAPPERS[flow.value]
+    if draft.chance(0.03):
+        options = functions.EDGE_MAPPERS[flow.value]
+    if flow.value == "long" and draft.chance(
+        0.1 if "processing.exception.handler" in draft.config else 0.005
+    ):
+        options = [("fail_if_negative", "long")]
+    fn, value = draft.rng.choice(options)
     return {"fn": fn, "with_key": True} if draft.chance(0.1) else {"fn": fn}, value
 
 
@@ -157,8 +164,19 @@ def send(draft: Draft, flow: Flow) -> None:
         even, odd = draft.output_topic(flow), draft.output_topic(flow)
         draft.call("to", flow, topic_fn=f"by_parity:{even},{odd}", **produced)
         return
+    if flow.key == "string" and flow.rows == 1 and draft.chance(0.05):
+        _send_by_key(draft, flow, produced)
+        return
     topic = draft.output_topic(flow)
     draft.call("to", flow, topic=topic, **produced)
+
+
+def _send_by_key(draft: Draft, flow: Flow, produced: dict) -> None:
+    """To a topic for each key that is left as few as they are by the selector before it."""
+    few = draft.add("select_key", flow, fn="first_char" if flow.value == "string" else "mod_key:3")
+    for key in ("null", "", *"abcdefghijklmnopqrstuvwxyz0123456789|-(", "m0", "m1", "m2"):
+        draft.topics[f"to-{key}"] = {"key": flow.key, "value": flow.value}
+    draft.call("to", replace(flow, id=few), topic_fn="by_key:to-", **produced)
 
 
 def through(draft: Draft, flow: Flow) -> None:
@@ -272,6 +290,8 @@ def suppress(draft: Draft, flow: Flow) -> None:
         buffer["max_records"] = draft.pick(1, 2, 4)
     elif draft.chance(0.2):
         buffer["max_bytes"] = draft.pick(100, 300)
+    if "max_records" in buffer and draft.chance(0.2):
+        buffer["max_bytes"] = draft.pick(100, 300, 1000)
     if buffer:
         if closes:
             if draft.chance(0.9):
@@ -280,7 +300,7 @@ def suppress(draft: Draft, flow: Flow) -> None:
         elif draft.chance(0.3):
             buffer["on_full"] = "emit_early"
     if draft.chance(0.2):
-        buffer["logging"] = False
+        buffer["logging"] = draft.pick(False, False, {"segment.ms": "1000"})
     options = (
         {"until": "window_closes"}
         if closes
