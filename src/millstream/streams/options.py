@@ -53,6 +53,8 @@ class StoreSupplier:
     `entries_max` makes an in-memory key-value store that keeps only so many rows: those used last.
     `with_headers` keeps the headers that a row is put with (KIP-1271); it goes with none of `history`,
     `retain_duplicates` and `entries_max`.
+    `timestamped=False` makes a store on disk whose rows have no timestamp (`Stores.persistentKeyValueStore`,
+    `persistentWindowStore`): tables read -1 for it, so results have the time of the record that made them.
     The changelog of an aggregation is kept as long as its windows need, whatever `retention` says.
     """
 
@@ -64,6 +66,7 @@ class StoreSupplier:
     history: timedelta | None = None
     entries_max: int | None = None
     with_headers: bool = False
+    timestamped: bool = True
 
     def __post_init__(self) -> None:
         check_fields(
@@ -76,6 +79,7 @@ class StoreSupplier:
             history=timedelta | None,
             entries_max=int | None,
             with_headers=bool,
+            timestamped=bool,
         )
         for what in ("retention", "window_size", "history"):
             duration: timedelta | None = getattr(self, what)
@@ -94,6 +98,13 @@ class StoreSupplier:
         if self.with_headers and keeps_less:
             raise ValueError(
                 f"store {self.name}: with_headers goes with none of history, retain_duplicates and entries_max"
+            )
+        if not self.timestamped and (
+            keeps_less or self.with_headers or self.type is not StoreType.ROCKSDB
+        ):
+            raise ValueError(
+                f"store {self.name}: timestamped=False belongs to type ROCKSDB without history, with_headers,"
+                " retain_duplicates and entries_max"
             )
         if self.entries_max is None:
             return

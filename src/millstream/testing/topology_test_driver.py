@@ -146,6 +146,8 @@ class TopologyTestDriver:
             raise ValueError(
                 f"the topology does not read topic {topic}; it reads {sorted(self._sources)}"
             )
+        if timestamp < 0:
+            raise ValueError(f"a record of topic {topic} cannot have timestamp {timestamp}")
         self._append(topic, [key], [value], [timestamp], [headers])
         self._run()
 

@@ -350,6 +350,11 @@ def _order_of(key) -> tuple:
     return (text(key), 0, 0)
 
 
+def _known(timestamp: int) -> list[int]:
+    """What is shown of it: -1 is none."""
+    return [timestamp] if timestamp >= 0 else []
+
+
 def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
     chosen = {op["store"]["name"] for op in spec["ops"] if op["op"] == "add_state_store"}
     for op in spec["ops"]:
@@ -374,9 +379,8 @@ def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
                 rows.append((at, [shown(window), shown(value), *start]))
         if isinstance(store, TimestampedWindowStore):
             for window, (value, timestamp) in store.fetch_all():
-                rows.append(
-                    ((text(window.key), window.start_ms), [shown(window), shown(value), timestamp])
-                )
+                at = (text(window.key), window.start_ms)
+                rows.append((at, [shown(window), shown(value), *_known(timestamp)]))
         elif isinstance(store, VersionedKeyValueStore):
             rows += _versions(store, inputs)
         elif isinstance(store, SessionStore):
@@ -388,7 +392,7 @@ def _stores(driver: TopologyTestDriver, spec: dict, inputs: list[dict]) -> dict:
                 rows.append((at, [shown(session), shown(value)]))
         elif isinstance(store, TimestampedKeyValueStore):
             for key, (value, timestamp) in store.all():
-                rows.append((_order_of(key), [shown(key), shown(value), timestamp]))
+                rows.append((_order_of(key), [shown(key), shown(value), *_known(timestamp)]))
         elif isinstance(store, KeyValueStore):
             for key, value in store.all():
                 rows.append((_order_of(key), [shown(key), shown(value)]))

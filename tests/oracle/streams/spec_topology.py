@@ -105,16 +105,14 @@ def materialized(op: dict) -> Materialized | None:
 
 
 def store_supplier(options: dict) -> StoreSupplier:
-    kind = options["kind"]
-    loses_timestamps = kind == "key_value" and options.get("impl") == "persistent"
-    if loses_timestamps:
-        raise Unsupported(f"store supplier {options.get('impl')} {kind}")
+    plain = options["kind"] in {"key_value", "window"} and not options.get("duplicates")
     # `segment` says how Kafka Streams cuts its files; ours are not cut.
     left_out = {"kind", "impl", "segment"}
     renamed = {"duplicates": "retain_duplicates", "max": "entries_max"}
     fields = {name: value for name, value in options.items() if name not in left_out}
     return StoreSupplier(
         type=StoreType.ROCKSDB if options.get("impl") == "persistent" else StoreType.IN_MEMORY,
+        timestamped=not (plain and options.get("impl") == "persistent"),
         **given(
             {renamed.get(n, n): v for n, v in fields.items()},
             name=as_is,

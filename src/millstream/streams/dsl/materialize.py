@@ -65,6 +65,7 @@ def key_value_store(
             retention_ms=None if history is None else to_ms(history),
             entries_max=None if supplier is None else supplier.entries_max,
             with_headers=with_headers,
+            keeps_timestamps=supplier is None or supplier.timestamped,
         ),
         options.logging,
     )

@@ -19,6 +19,7 @@ from millstream.streams.state.suppression_buffer import SuppressionBuffer
 from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.timestamped_window_headers import TimestampedWindowStoreWithHeaders
 from millstream.streams.state.unmatched import UnmatchedStore
+from millstream.streams.state.untimed_tables import UntimedTableStore, UntimedWindowTableStore
 from millstream.streams.state.versioned import VersionedKeyValueStore
 from millstream.streams.topology.stores import StoreKind
 
@@ -39,6 +40,10 @@ _BOUNDED: Final[Mapping[StoreKind, type[StateStore]]] = {
     StoreKind.KEY_VALUE: LruKeyValueStore,
     StoreKind.TIMESTAMPED_KEY_VALUE: LruTimestampedKeyValueStore,
 }
+_UNTIMED: Final[Mapping[StoreKind, type[StateStore]]] = {
+    StoreKind.TIMESTAMPED_KEY_VALUE: UntimedTableStore,
+    StoreKind.TIMESTAMPED_WINDOW: UntimedWindowTableStore,
+}
 _WITH_HEADERS: Final[Mapping[StoreKind, type[StateStore]]] = {
     StoreKind.SESSION: SessionStoreWithHeaders,
     StoreKind.TIMESTAMPED_KEY_VALUE: TimestampedKeyValueStoreWithHeaders,
@@ -52,4 +57,6 @@ def open_store(parts: StoreParts) -> StateStore:
     adopt_headers(spec.name, parts.rows, wanted=spec.with_headers)
     if spec.with_headers:
         return _WITH_HEADERS[spec.kind](parts)
+    if not spec.keeps_timestamps:
+        return _UNTIMED[spec.kind](parts)
     return (_KINDS if spec.entries_max is None else _BOUNDED)[spec.kind](parts)

@@ -78,6 +78,9 @@ class StoreSpec:
     with_headers: bool = False
     """Rows keep the headers they are put with (KIP-1271); of timestamped key-value, timestamped window and session stores."""
 
+    keeps_timestamps: bool = True
+    """False: rows of a table are read with timestamp -1, though they are written and logged with theirs."""
+
     def __post_init__(self) -> None:
         check_serdes("StoreSpec", key=self.key, value=self.value)
         check_fields(
