@@ -19,6 +19,7 @@ from struct import Struct
 from typing import Any, Final, Generic, NamedTuple, TypeVar, overload
 
 from millstream.streams.serdes.serde import Serde, long
+from millstream.streams.topology.functions import check_arity
 
 V = TypeVar("V")
 V_contra = TypeVar("V_contra", contravariant=True)
@@ -43,6 +44,11 @@ class Aggregate(Generic[V_contra, VA]):
     select: Callable[[V_contra], Any] | None = None  # Any: whatever can be combined
     value: Serde[VA] | None = None
     """Of the aggregate, where the user gives none."""
+
+    def __post_init__(self) -> None:
+        """TypeError for a selector that cannot be called with the value of one record."""
+        if self.select is not None:
+            check_arity(self.name, "select", self.select, "value")
 
     def __call__(self, _key: object, value: V_contra, aggregate: VA, /) -> VA:
         selected = self.selected(value)

@@ -18,6 +18,7 @@ from millstream.streams import (
 )
 from millstream.streams.aggregates import Mean, max_of, mean_of, mean_serde, min_of, sum_of
 from millstream.streams.serdes import json, long, string
+from millstream.streams.vectorised import vectorised
 from millstream.testing.topology_test_driver import TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=long())
@@ -157,3 +158,12 @@ def test_a_mean_is_sixteen_bytes_and_that_of_nothing_is_no_number() -> None:
     assert mean_serde().encode(Mean(1.5, 3)) == bytes.fromhex("3ff8000000000000 0000000000000003")
     assert mean_serde().decode(bytes.fromhex("3ff8000000000000 0000000000000003")).mean == 0.5
     assert math.isnan(Mean(0.0, 0).mean)
+
+
+def test_a_selector_takes_the_value_of_one_record() -> None:
+    with pytest.raises(TypeError, match="sum_of: select <lambda> is vectorised"):
+        sum_of(vectorised(lambda values: values))
+    with pytest.raises(
+        TypeError, match="max_of: select is called with \\(value\\) but takes \\(key, value\\)"
+    ):
+        max_of(lambda key, value: value)

@@ -91,7 +91,7 @@ SOURCES: Refused = {
     "no topics": (
         lambda b: b.stream([]),
         TopologyError,
-        "source KSTREAM-SOURCE-0000000000 needs at least one topic or a pattern",
+        "stream: give at least one topic, or a pattern",
     ),
     "topic that is no text": (
         lambda b: b.stream(None),
@@ -112,9 +112,18 @@ SOURCES: Refused = {
         lambda b: b.stream("in put"),
         TopologyError,
         (
-            "the topic of source KSTREAM-SOURCE-0000000000 may contain ASCII letters, digits, '.', '_' and '-' only, "
-            "not so 'in put'"
+            "the topic of a stream may contain ASCII letters, digits, '.', '_' and '-' only, not so 'in put'"
         ),
+    ),
+    "topic of a sink that no broker can have (stricter)": (
+        lambda b: b.stream("in").to("large orders"),
+        TopologyError,
+        "the topic of a sink may contain ASCII letters, digits, '.', '_' and '-' only, not so 'large orders'",
+    ),
+    "topic of a table that no broker can have (stricter)": (
+        lambda b: b.table(""),
+        TopologyError,
+        "the topic of a table must not be empty",
     ),
     "stream and table of one topic": (
         lambda b: (b.stream("in").to("out"), b.table("in")),
@@ -390,3 +399,20 @@ def test_repartitions_that_kafka_streams_cannot_merge_are_refused() -> None:
     grouped.cogroup(processed.group_by_key(), lambda key, value, total: total).aggregate(int)
     with pytest.raises(StreamsError, match="the repartitions below KSTREAM-KEY-SELECT-0000000001"):
         builder.build()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda b: b.stream([]),
+        lambda b: b.stream("large orders"),
+        lambda b: b.table("large orders"),
+        lambda b: b.global_table("large orders"),
+        lambda b: b.stream("in").to("large orders"),
+    ],
+)
+def test_topics_that_cannot_be_are_refused_where_they_are_given(
+    call: Callable[[StreamsBuilder], object],
+) -> None:
+    with pytest.raises(TopologyError, match="topic"):
+        call(StreamsBuilder())

@@ -273,6 +273,27 @@ RESULTS: dict[str, tuple[Callable[[StreamsBuilder], object], str]] = {
             "TypeError(\"the mapper must return a pair (key, value), not 'x'\")"
         ),
     ),
+    "text that could be unpacked like a pair": (
+        lambda b: b.stream("in").map(lambda key, value: 2 * value),
+        (
+            "node KSTREAM-MAP-0000000001 failed on in-0 offset 0: "
+            "TypeError(\"the mapper must return a pair (key, value), not 'xx'\")"
+        ),
+    ),
+    "texts that could be unpacked like pairs": (
+        lambda b: b.stream("in").flat_map(lambda key, value: [2 * value]),
+        (
+            "node KSTREAM-FLATMAP-0000000001 failed on in-0 offset 0: "
+            "TypeError(\"the mapper must return an iterable of pairs (key, value), not one of 'xx'\")"
+        ),
+    ),
+    "text of a table that could be unpacked like a pair": (
+        lambda b: b.table("in").group_by(lambda key, value: 2 * value).count(),
+        (
+            "node KTABLE-SELECT-0000000003 failed on in-0 offset 0: "
+            "TypeError(\"the mapper must return a pair (key, value), not 'xx'\")"
+        ),
+    ),
     "nothing to iterate over": (
         lambda b: b.stream("in").flat_map_values(lambda value: None),
         (

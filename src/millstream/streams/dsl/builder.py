@@ -27,6 +27,7 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor
 from millstream.streams.topology import SourceNode, StoreSpec, Topology, TopologyWriter
 from millstream.streams.topology.functions import check_pattern, check_reading, check_supplier
+from millstream.streams.topology.names import check_topic
 from millstream.streams.topology.wrapping import check_wrapper
 
 K = TypeVar("K")
@@ -195,6 +196,7 @@ class StreamsBuilder:
         materialized: Materialized[K, V] | None = None,
     ) -> KTable[K, V]:
         """A table: the latest value of each key of a topic. Records with a null key are dropped."""
+        check_topic(topic, "a table")
         check_reading("table", timestamps, reset)
         graph = self._graph
         request = key_value_store(graph, materialized, f"{topic}-", key, value)
@@ -266,6 +268,7 @@ class StreamsBuilder:
         materialized: Materialized[K, V] | None = None,
     ) -> GlobalKTable[K, V]:
         """A table that every instance holds whole. ValueError for a `materialized` that does not name its store."""
+        check_topic(topic, "a global table")
         check_reading("global_table", timestamps)
         check_kind("global_table: materialized", materialized, Materialized | None)
         if materialized is not None and materialized.store_name is None:
@@ -309,6 +312,7 @@ class StreamsBuilder:
         """Add a store that every instance fills from a topic through a processor."""
         graph = self._graph
         check_kind("add_global_store: store", store, StoreSpec)
+        check_topic(topic, "a global store")
         check_reading("add_global_store", timestamps)
         check_supplier("add_global_store", supplier, "process", "record")
         source_name = graph.names.suffixed_or_generate(name, "-source", "KSTREAM-SOURCE-")
@@ -332,12 +336,17 @@ class StreamsBuilder:
 
 
 def _topics(topics: str | Iterable[str], pattern: str | re.Pattern[str] | None) -> tuple[str, ...]:
-    """The topics of a stream; TypeError where they are no names, or where there is a pattern too."""
+    """The topics of a stream. Raises TypeError where they are no names, or where there is a pattern too, TopologyError where
+    there is neither, or a name that no topic can have.
+    """
     if not isinstance(topics, str | Iterable):
         raise TypeError(f"stream: topics are a str or several, not {topics!r}")
     given = (topics,) if isinstance(topics, str) else tuple(topics)
     for topic in given:
         check_kind("stream: a topic", topic, str)
+        check_topic(topic, "a stream")
     if given and pattern is not None:
         raise TypeError("stream: give topics or a pattern, not both")
+    if not given and pattern is None:
+        raise TopologyError("stream: give at least one topic, or a pattern")
     return given

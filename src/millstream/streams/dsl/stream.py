@@ -25,7 +25,7 @@ from millstream.streams.topology.functions import (
     names_of_stores,
     stores_of,
 )
-from millstream.streams.topology.names import check_name
+from millstream.streams.topology.names import check_name, check_topic
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.branched import BranchedKStream
@@ -210,7 +210,9 @@ class KStream(StreamJoins[K, V]):
         name: str | None = None,
     ) -> None:
         """Write to a topic, or to the topic that topic(key, value, context) names."""
-        if not isinstance(topic, str):
+        if isinstance(topic, str):
+            check_topic(topic, "a sink")
+        else:
             check_arity("to", "topic", topic, "key", "value", "context")
         check_partitioner("to", partitioner)
         check_serdes("to", key=key, value=value)

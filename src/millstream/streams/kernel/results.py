@@ -1,11 +1,21 @@
 """What functions of the user return where a mapper must return pairs or something to iterate over.
 
-Nothing is looked at while all is well: operators unpack what they are given, and ask here when that fails.
+Hardly anything is looked at while all is well: operators unpack what they are given, and ask here when that fails. Text of
+two characters can be unpacked like a pair; of a batch of results the first is asked for that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
+
+_LOOKALIKES: Final = (str, bytes, dict, set, frozenset)
+
+
+def check_no_lookalike(result: object) -> None:
+    """Raise TypeError for what can be unpacked if it has two items, although nobody means a pair by it."""
+    if isinstance(result, _LOOKALIKES):
+        raise TypeError(f"the mapper must return a pair (key, value), not {result!r}")
 
 
 def no_pair(results: Iterable[object], error: Exception) -> Exception:

@@ -7,7 +7,7 @@ from millstream.streams.kernel.calls import mapped
 from millstream.streams.kernel.columns import has_nulls, values_of
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.results import no_pair, not_several
+from millstream.streams.kernel.results import check_no_lookalike, no_pair, not_several
 from millstream.streams.topology import operators as ops
 from millstream.streams.vectorised import Vectorised
 
@@ -65,6 +65,8 @@ class Map(Operator):
 
     def process(self, batch: Batch) -> Batch:
         pairs = list(map(self._mapper, batch.keys, batch.values))
+        if pairs:
+            check_no_lookalike(pairs[0])
         try:
             keys, values = [key for key, _ in pairs], [value for _, value in pairs]
         except (TypeError, ValueError) as error:
@@ -116,7 +118,9 @@ class FlatMap(Operator):
         values: list[object] = []
         for row, pairs in enumerate(map(self._mapper, batch.keys, batch.values)):
             try:
-                for key, value in pairs:
+                for pair in pairs:
+                    check_no_lookalike(pair)
+                    key, value = pair
                     rows.append(row)
                     keys.append(key)
                     values.append(value)

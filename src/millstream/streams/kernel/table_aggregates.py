@@ -8,7 +8,7 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.kernel.results import no_pair
+from millstream.streams.kernel.results import check_no_lookalike, no_pair
 from millstream.streams.kernel.tables import RowStore, as_versions
 from millstream.streams.serdes.change import Change
 from millstream.streams.state.running_rows import VersionedRows, WriteThroughRows
@@ -58,6 +58,7 @@ class TableRegroup(Operator):
         if value is None:
             return None, None
         pair = self._mapper(key, value)
+        check_no_lookalike(pair)
         try:
             new_key, new_value = pair
         except (TypeError, ValueError) as error:
