@@ -39,6 +39,23 @@ def check_serdes(owner: str, **serdes: object) -> None:
             )
 
 
+def check_headers(what: str, headers: object) -> None:
+    """Raise TypeError unless these are headers: a tuple of pairs of a name and bytes or None."""
+    if headers == () or (isinstance(headers, tuple) and all(map(_is_header, headers))):
+        return
+    raise TypeError(
+        f"headers of {what} are a tuple of pairs of a name and bytes or None, "
+        f'like (("name", b"value"),), not {headers!r}'
+    )
+
+
+def _is_header(given: object) -> bool:
+    match given:
+        case (str(), bytes() | None):
+            return isinstance(given, tuple)
+    return False
+
+
 def member(what: str, given: str, kind: type[E]) -> E:
     """The member of an enumeration that is meant; ValueError that lists all of them if it is none."""
     try:

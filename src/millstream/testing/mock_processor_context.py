@@ -12,10 +12,12 @@ from datetime import timedelta
 from typing import Any, Self
 
 from millstream.errors import ConfigError
+from millstream.streams.arguments import check_kind
 from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel.compile import store_serdes
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.processors import check_record
 from millstream.streams.kernel.punctuation import checked_schedule
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
@@ -70,6 +72,7 @@ class MockProcessorContext:
         task_id: str = "0_0",
         state_dir: str | None = None,
     ) -> None:
+        check_kind("MockProcessorContext: config", config, StreamsConfig | None)
         self._config = config or StreamsConfig("test")
         self._task = TaskContext(self._config, int(task_id.rpartition("_")[2]), task_id)
         self._task_id = task_id
@@ -114,6 +117,7 @@ class MockProcessorContext:
 
     def add_store(self, spec: StoreSpec) -> StateStore:
         """A store in memory, without a changelog; `store` of its name gives it from now on."""
+        check_kind("add_store: spec", spec, StoreSpec)
         key, value = store_serdes(spec, self._config)
         rows = TransactionalRows(MemoryByteStore())
         store = open_store(StoreParts(spec, rows, key, value, None, self._task))
@@ -187,7 +191,8 @@ class MockProcessorContext:
         record: Record[Any, Any],  # Any: user types
         child: str | None = None,
     ) -> None:
-        """Remember the record."""
+        """Remember the record. Raises TypeError or ValueError for what no task would forward."""
+        check_record("the processor", record, ())
         self._forwarded.append(CapturedForward(record, child))
 
     def store(self, name: str) -> Any:  # Any: stores of every kind

@@ -13,6 +13,7 @@ from typing import Any
 
 from millstream.streams.config import StreamsConfig
 from millstream.streams.topology import SinkNode, SourceNode, Topology
+from millstream.streams.topology.functions import names_of_stores
 from millstream.streams.topology.nodes import ProcessorNode, parents_of
 from millstream.streams.topology.operators import (
     SelfJoin,
@@ -52,9 +53,11 @@ def timeline(
     """
     config = config or StreamsConfig("timeline")
     inputs = list(inputs)
+    _check_inputs(inputs)
+    shown_stores = names_of_stores("timeline", stores)
     topics = {each[0] for each in inputs if isinstance(each, tuple)}
     with TopologyTestDriver(topology, config, pattern_topics=sorted(topics)) as driver:
-        run = _Run(topology, driver, stores, f"{config.application_id}-")
+        run = _Run(topology, driver, shown_stores, f"{config.application_id}-")
         steps = [run.step(each) for each in inputs]
     reach, operators = _reach(topology), _operators(topology).values()
     if reach or any(isinstance(each, _WINDOWED) for each in operators):
@@ -62,8 +65,17 @@ def timeline(
         return draw_windows(steps, reach, closed=closed, width=width)
     read = [step.cause.topic for step in steps if isinstance(step.cause, Happening)]
     written = [result.topic for step in steps for result in step.results]
-    outputs = dict.fromkeys((*_sink_topics(topology), *sorted(written), *stores))
+    outputs = dict.fromkeys((*_sink_topics(topology), *sorted(written), *shown_stores))
     return draw_lanes(steps, list(dict.fromkeys(read)), list(outputs), width)
+
+
+def _check_inputs(inputs: Iterable[object]) -> None:
+    for given in inputs:
+        if isinstance(given, timedelta) or (isinstance(given, tuple) and len(given) == 4):
+            continue
+        raise TypeError(
+            f"an input of a timeline is (topic, key, value, timestamp in ms), or a timedelta, not {given!r}"
+        )
 
 
 class _Run:

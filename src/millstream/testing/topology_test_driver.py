@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Self, TypeVar
 
 from millstream.streams import queries
+from millstream.streams.arguments import check_headers, check_kind, check_serdes
 from millstream.streams.config import OnError, StreamsConfig
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
@@ -38,8 +39,12 @@ from millstream.streams.state import (
 )
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
-from millstream.streams.windows import to_ms
-from millstream.testing.topology_test_topics import TestInputTopic, TestOutputTopic, TestRecord
+from millstream.testing.topology_test_topics import (
+    TestInputTopic,
+    TestOutputTopic,
+    TestRecord,
+    not_negative_ms,
+)
 
 __all__ = ["TestInputTopic", "TestOutputTopic", "TestRecord", "TopologyTestDriver"]
 
@@ -66,6 +71,8 @@ class TopologyTestDriver:
         pattern_topics: Iterable[str] = (),
         wall_clock_ms: int = 0,
     ) -> None:
+        check_kind("TopologyTestDriver: what build() gives, the topology,", topology, Topology)
+        check_kind("TopologyTestDriver: config", config, StreamsConfig | None)
         config = replace(config or StreamsConfig("test"), batch_records_max=1)
         self._config = config
         nodes = [
@@ -146,6 +153,8 @@ class TopologyTestDriver:
             raise ValueError(
                 f"the topology does not read topic {topic}; it reads {sorted(self._sources)}"
             )
+        check_kind(f"the timestamp of a record for {topic}", timestamp, int)
+        check_headers(f"a record for {topic}", headers)
         if timestamp < 0:
             raise ValueError(f"a record of topic {topic} cannot have timestamp {timestamp}")
         self._append(topic, [key], [value], [timestamp], [headers])
@@ -175,7 +184,7 @@ class TopologyTestDriver:
 
     def advance_wall_clock(self, by: timedelta) -> None:
         """Move the wall clock, and process what follows from it."""
-        self._wall_clock_ms += to_ms(by)
+        self._wall_clock_ms += not_negative_ms(by)
         self._run()
 
     def query(self, request: StateQueryRequest) -> StateQueryResult:
@@ -183,6 +192,7 @@ class TopologyTestDriver:
 
         Raises InvalidStoreError for a store that the topology does not have.
         """
+        check_kind("query: request", request, StateQueryRequest)
         for task in self._global_tasks:
             if request.store in task.stores:
                 return StateQueryResult(global_result=task.query(request))
@@ -201,6 +211,7 @@ class TopologyTestDriver:
 
         Raises InvalidStoreError for a store that is not there, or is of another type.
         """
+        check_kind("store: parameters", parameters, StoreQueryParameters)
         if parameters.partition:
             raise InvalidStoreError(
                 f"partition {parameters.partition} of store {parameters.store} is not here: "
@@ -282,6 +293,7 @@ class TopologyTestDriver:
         key: Serde[Any] | None,  # Any: the caller's type parameters
         value: Serde[Any] | None,  # Any: the caller's type parameters
     ) -> tuple[Serde[Any], Serde[Any]]:  # Any: the caller's type parameters
+        check_serdes("a topic of the driver", key=key, value=value)
         key, value = key or self._config.default_key, value or self._config.default_value
         if key is None or value is None:
             raise ValueError(

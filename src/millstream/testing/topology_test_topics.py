@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from millstream.streams.arguments import check_kind
+from millstream.streams.errors import SerializationError
 from millstream.streams.kernel import Headers
 from millstream.streams.serdes import Serde
 from millstream.streams.windows import to_ms
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +52,17 @@ class TestInputTopic(Generic[K, V]):
         start_ms: int,
         advance: timedelta,
     ) -> None:
+        check_kind("input_topic: topic", topic, str)
+        check_kind("input_topic: start_ms", start_ms, int)
         self._driver = driver
         self._topic = topic
         self._key, self._value = serdes
         self._time_ms = start_ms
-        self._advance_ms = _not_negative(advance)
+        self._advance_ms = not_negative_ms(advance)
 
     def advance_time(self, by: timedelta) -> None:
         """Move the time of the topic."""
-        self._time_ms += _not_negative(by)
+        self._time_ms += not_negative_ms(by)
 
     def pipe(
         self, key: K | None, value: V | None, *, at: int | None = None, headers: Headers = ()
@@ -66,11 +71,24 @@ class TestInputTopic(Generic[K, V]):
         if at is None:
             at = self._time_ms
             self._time_ms += self._advance_ms
-        written_key = None if key is None else self._key.encode(key)
-        written_value = None if value is None else self._value.encode(value)
         self._driver.pipe_bytes(
-            self._topic, written_key, written_value, timestamp=at, headers=headers
+            self._topic,
+            self._encoded("key", self._key, key),
+            self._encoded("value", self._value, value),
+            timestamp=at,
+            headers=headers,
         )
+
+    def _encoded(self, what: str, serde: Serde[Any], given: object) -> bytes | None:  # Any: K or V
+        """Raises SerializationError, naming topic and serde, for what the serde cannot write."""
+        if given is None:
+            return None
+        try:
+            return serde.encode(given)
+        except Exception as error:
+            raise SerializationError(
+                f"input topic {self._topic}: its serde {serde.name} cannot write the {what} {given!r}: {error}"
+            ) from error
 
     def pipe_value(self, value: V | None, *, at: int | None = None) -> None:
         """Pipe a record without a key."""
@@ -96,7 +114,7 @@ class TestInputTopic(Generic[K, V]):
         advance: timedelta = timedelta(0),
     ) -> None:
         """Pipe records: from `start_ms` on, `advance` apart, or by the time of the topic."""
-        step_ms = _not_negative(advance)
+        step_ms = not_negative_ms(advance)
         for number, (key, value) in enumerate(pairs):
             self.pipe(key, value, at=None if start_ms is None else start_ms + number * step_ms)
 
@@ -114,6 +132,7 @@ class TestOutputTopic(Generic[K, V]):
     def __init__(
         self, driver: TopologyTestDriver, topic: str, serdes: tuple[Serde[K], Serde[V]]
     ) -> None:
+        check_kind("output_topic: topic", topic, str)
         self._driver = driver
         self._topic = topic
         self._key, self._value = serdes
@@ -164,14 +183,27 @@ class TestOutputTopic(Generic[K, V]):
 
     def _decoded(self, record: TestRecord[bytes, bytes]) -> TestRecord[K, V]:
         return TestRecord(
-            None if record.key is None else self._key.decode(record.key),
-            None if record.value is None else self._value.decode(record.value),
+            self._read("key", self._key, record.key),
+            self._read("value", self._value, record.value),
             record.timestamp,
             record.headers,
         )
 
+    def _read(self, what: str, serde: Serde[T], raw: bytes | None) -> T | None:
+        """Raises SerializationError, naming topic and serde, for bytes that the serde cannot read."""
+        if raw is None:
+            return None
+        try:
+            return serde.decode(raw)
+        except Exception as error:
+            raise SerializationError(
+                f"output topic {self._topic}: its serde {serde.name} cannot read the {what} {bytes(raw)!r}: {error}"
+            ) from error
 
-def _not_negative(duration: timedelta) -> int:
-    if duration < timedelta(0):
+
+def not_negative_ms(duration: timedelta) -> int:
+    """How far time moves. Raises ValueError for a way back."""
+    milliseconds = to_ms(duration)
+    if milliseconds < 0:
         raise ValueError(f"time does not go back: advance by {duration} is negative")
-    return to_ms(duration)
+    return milliseconds

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from millstream.errors import ConfigError
-from millstream.streams.arguments import check_kind
+from millstream.streams.arguments import check_headers, check_kind
 from millstream.streams.config import with_prefix
 from millstream.streams.errors import InvalidStoreError, ProcessingError, StreamsError
 from millstream.streams.kernel.batch import Batch
@@ -77,7 +77,7 @@ class ProcessorContext:
                 f"{self.node} can forward only while it processes a record or punctuates"
             )
         current, task = self._current, self._task
-        _check_record(self.node, record, task.record_headers)
+        check_record(self.node, record, task.record_headers)
         if self._fixed_key and current is not None and record.key != current.keys[0]:
             raise StreamsError(f"{self.node} must keep the key of its records: use process instead")
         own = task.record_timestamp, task.record_headers
@@ -220,7 +220,7 @@ class Process(Operator):
             self.processor_context.end()
 
 
-def _check_record(node: str, record: Record[Any, Any], known: Headers) -> None:  # Any: user types
+def check_record(node: str, record: Record[Any, Any], known: Headers) -> None:  # Any: user types
     """Raise TypeError or ValueError, naming the node, for what no topic could have. `known`: headers that were read."""
     check_kind(f"what {node} forwards", record, Record)
     timestamp: object = record.timestamp
@@ -228,18 +228,5 @@ def _check_record(node: str, record: Record[Any, Any], known: Headers) -> None: 
         raise ValueError(
             f"{node} forwards a record with timestamp {timestamp!r}: give milliseconds, 0 or more"
         )
-    headers: object = record.headers
-    if headers is known or headers == ():
-        return
-    if not isinstance(headers, tuple) or not all(map(_is_header, headers)):
-        raise TypeError(
-            f"{node} forwards a record with headers {headers!r}: "
-            'headers are a tuple of pairs of a name and bytes or None, like (("name", b"value"),)'
-        )
-
-
-def _is_header(given: object) -> bool:
-    match given:
-        case (str(), bytes() | None):
-            return isinstance(given, tuple)
-    return False
+    if record.headers is not known:
+        check_headers(f"a record that {node} forwards", record.headers)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from millstream.streams.arguments import check_fields, check_kind
 from millstream.streams.errors import StreamsError
 from millstream.streams.queries.query import Query
 
@@ -69,6 +70,16 @@ class StateQueryRequest:
     position_bound: Position = field(default_factory=dict)
     require_active: bool = False
     execution_info: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(
+            self,
+            store=str,
+            partitions=Collection | None,
+            position_bound=Mapping,
+        )
+        for offsets in self.position_bound.values():
+            check_kind("StateQueryRequest: position_bound of a topic", offsets, Mapping)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from millstream.streams.arguments import check_fields
 from millstream.streams.errors import InvalidStoreError
 from millstream.streams.queries.views import KeyValueView, SessionView, VersionedView, WindowView
 from millstream.streams.state.header_rows import AggregationWithHeaders, ValueTimestampHeaders
@@ -39,6 +40,9 @@ class StoreQueryParameters(Generic[View]):
     type: QueryableStoreType[View]
     partition: int | None = None
     stale_stores: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, store=str, type=QueryableStoreType, partition=int | None)
 
 
 def view_of(store: StateStore, seen_as: QueryableStoreType[View]) -> View:
