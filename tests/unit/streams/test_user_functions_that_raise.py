@@ -23,6 +23,7 @@ from millstream.streams import (
     StreamsConfig,
     TimeWindows,
 )
+from millstream.streams.aggregates import max_of
 from millstream.streams.errors import ProcessingError, SerializationError, StreamsError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import json, long, string
@@ -453,29 +454,67 @@ def test_a_partition_that_the_topic_has_not_is_refused() -> None:
         task.process(0)
 
 
-def test_the_record_of_a_batch_is_found_where_a_function_may_be_called_again() -> None:
-    def no_c(value: str) -> str:
-        return fails() if value == "c" else value
-
-    assert error_in_a_batch(lambda b: b.stream("in").map_values(no_c).to("out")) == (
-        "node KSTREAM-MAPVALUES-0000000001 failed on in-0 offset 7: Mistake('it is mine')"
-    )
+def no_c(value: str) -> str:
+    return fails() if value == "c" else value
 
 
-def test_where_a_function_has_changed_a_store_the_batch_is_named() -> None:
-    def no_c(_key: str, value: str, _aggregate: str) -> str:
-        return fails() if value == "c" else value
-
-    assert error_in_a_batch(lambda b: b.stream("in").group_by_key().aggregate(str, no_c)) == (
-        "node KSTREAM-AGGREGATE-0000000002 failed on in-0 offsets 5 to 8: Mistake('it is mine')"
-    )
+def no_c_first(value: str, _other: object) -> str:
+    return no_c(value)
 
 
-def error_in_a_batch(calls: Callable[[StreamsBuilder], object]) -> str:
+def no_c_last(*values: str) -> str:
+    return no_c(values[-1])
+
+
+IN_A_BATCH: dict[str, Callable[[StreamsBuilder], object]] = {
+    "mapper": lambda b: b.stream("in").map_values(no_c).to("out"),
+    "aggregator": lambda b: (
+        b.stream("in").group_by_key().aggregate(str, lambda key, value, _: no_c(value))
+    ),
+    "reducer": lambda b: b.stream("in").group_by_key().reduce(no_c_last),
+    "selector of a ready-made aggregate": lambda b: (
+        b.stream("in").group_by_key().aggregate(max_of(no_c))
+    ),
+    "predicate of a stored table": lambda b: b.table("in").filter(
+        lambda _, value: no_c(value) != "", materialized=Materialized("s")
+    ),
+    "mapper of a stored table": lambda b: b.table("in").map_values(
+        no_c, materialized=Materialized("s")
+    ),
+    "joiner with a table": lambda b: b.stream("in").left_join(b.table("t"), no_c_first),
+    "joiner of tables": lambda b: b.table("in").left_join(b.table("t"), no_c_first),
+    "joiner of streams": lambda b: b.stream("in").outer_join(
+        b.stream("t"), no_c_first, windows=A_SECOND
+    ),
+    "joiner of a stream with itself": lambda b: (stream := b.stream("in")).join(
+        stream, no_c_first, windows=A_SECOND
+    ),
+}
+A_SECOND = JoinWindows.of(SECOND, grace=SECOND)
+
+
+@pytest.mark.parametrize("case", IN_A_BATCH)
+def test_the_record_of_a_batch_is_named(case: str) -> None:
     builder = StreamsBuilder()
-    calls(builder)
+    IN_A_BATCH[case](builder)
     task = StreamTask(builder.build(), 0, 0, in_memory_stores(), TEXT)
+    if "t" in task.source_topics:
+        task.add("t", RawBatch([b"k"], [b"partner"], [0], range(1)))
     task.add("in", RawBatch([b"k"] * 4, [b"a", b"b", b"c", b"d"], [0] * 4, range(5, 9)))
-    with pytest.raises(ProcessingError) as failed:
+    with pytest.raises(ProcessingError, match=r" failed on in-0 offset 7: Mistake\('it is mine'\)"):
         task.process(0)
-    return str(failed.value)
+
+
+def test_the_change_of_a_batch_is_named_where_a_table_is_aggregated() -> None:
+    builder = StreamsBuilder()
+    rows = builder.table("in").group_by(lambda key, value: (key, value), name="regrouped")
+    rows.aggregate(str, lambda key, value, _: no_c(value), lambda key, value, _: "")
+    topology = builder.build()
+    select, aggregate = (
+        StreamTask(topology, group, 0, in_memory_stores(), TEXT) for group in (0, 1)
+    )
+    select.add("in", RawBatch([b"k"] * 4, [b"a", b"b", b"c", b"d"], [0] * 4, range(4)))
+    ((topic, changes),) = select.process(0).sinks.items()
+    aggregate.add(topic, RawBatch(changes.keys, changes.values, changes.timestamps, range(5, 9)))
+    with pytest.raises(ProcessingError, match=r" failed on app-regrouped-repartition-0 offset 7: "):
+        aggregate.process(0)

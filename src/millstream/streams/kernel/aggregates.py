@@ -63,6 +63,44 @@ class KeyFold(Operator):
         store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
         return result
 
+    def combined(
+        self,
+        batch: Batch,
+        selected: tuple[RowKeys, Sequence[object]],
+        rows: AnyRows,
+        combine: UserFunction,
+        initializer: UserFunction | None = None,
+    ) -> Folded:
+        """Fold what is selected of records (keys, values) into rows with combine(aggregate, value).
+
+        Without an initializer the first value of a key is taken as it is.
+        """
+        aggregates: list[object] = []
+        timestamps: list[int] = []
+        old: list[object] = []
+        try:
+            for by, value, at in zip(*selected, batch.timestamps, strict=True):
+                before, timestamp = rows[by]
+                if before is None:
+                    timestamp = at
+                    if initializer is None:
+                        aggregate = value
+                    else:
+                        before = initializer()
+                        aggregate = combine(before, value)
+                else:
+                    aggregate = combine(before, value)
+                    if timestamp < at:  # noqa: PLR1730  # a call takes longer
+                        timestamp = at
+                rows[by] = (aggregate, timestamp if aggregate is not None else at)
+                old.append(before)
+                aggregates.append(aggregate)
+                timestamps.append(timestamp)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
+            raise
+        return aggregates, timestamps, old
+
     def _result(
         self, batch: Batch, aggregates: list[object], timestamps: list[int], old: list[object]
     ) -> Batch:
@@ -105,26 +143,46 @@ class StreamAggregate(KeyFold):
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         initializer, aggregator = self._initializer, self._aggregator
         if isinstance(aggregator, Aggregate):
-            selected = _selected(aggregator, batch)
+            selected = self._selected(aggregator, batch)
             if None not in selected:
-                chosen = (keys, selected, batch.timestamps)
-                return _combined(chosen, rows, aggregator.combine, initializer)
+                chosen = (keys, selected)
+                return self.combined(batch, chosen, rows, aggregator.combine, initializer)
         aggregates: list[object] = []
         timestamps: list[int] = []
         old: list[object] = []
         records = zip(keys, batch.keys, batch.values, batch.timestamps, strict=True)
-        for by, key, value, at in records:
-            before, timestamp = rows[by]
-            if before is None:
-                before, timestamp = initializer(), at
-            elif timestamp < at:
-                timestamp = at
-            aggregate = aggregator(key, value, before)
-            rows[by] = (aggregate, timestamp if aggregate is not None else at)
-            old.append(before)
-            aggregates.append(aggregate)
-            timestamps.append(timestamp)
+        try:
+            for by, key, value, at in records:
+                before, timestamp = rows[by]
+                if before is None:
+                    before, timestamp = initializer(), at
+                elif timestamp < at:
+                    timestamp = at
+                aggregate = aggregator(key, value, before)
+                rows[by] = (aggregate, timestamp if aggregate is not None else at)
+                old.append(before)
+                aggregates.append(aggregate)
+                timestamps.append(timestamp)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
+            raise
         return aggregates, timestamps, old
+
+    def _selected(
+        self,
+        aggregate: Aggregate[Any, Any],  # Any: of any type
+        batch: Batch,
+    ) -> Sequence[object]:
+        """What of each record's value is aggregated; records without a value are gone already."""
+        if aggregate.select is None:
+            return batch.values
+        selected: list[object] = []
+        try:
+            selected.extend(map(aggregate.select, batch.values))
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(selected)]
+            raise
+        return selected
 
 
 class StreamCount(KeyFold):
@@ -200,46 +258,7 @@ class StreamReduce(KeyFold):
         self._reducer = spec.reducer
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
-        return _combined((keys, batch.values, batch.timestamps), rows, self._reducer)
-
-
-def _combined(
-    records: tuple[RowKeys, Sequence[object], Sequence[int]],
-    rows: AnyRows,
-    combine: UserFunction,
-    initializer: UserFunction | None = None,
-) -> Folded:
-    """Fold records (keys, values, timestamps) into rows with combine(aggregate, value).
-
-    Without an initializer the first value of a key is taken as it is.
-    """
-    aggregates: list[object] = []
-    timestamps: list[int] = []
-    old: list[object] = []
-    for by, value, at in zip(*records, strict=True):
-        before, timestamp = rows[by]
-        if before is None:
-            timestamp = at
-            if initializer is None:
-                aggregate = value
-            else:
-                before = initializer()
-                aggregate = combine(before, value)
-        else:
-            aggregate = combine(before, value)
-            if timestamp < at:  # noqa: PLR1730  # a call takes longer
-                timestamp = at
-        rows[by] = (aggregate, timestamp if aggregate is not None else at)
-        old.append(before)
-        aggregates.append(aggregate)
-        timestamps.append(timestamp)
-    return aggregates, timestamps, old
-
-
-def _selected(aggregate: Aggregate[Any, Any], batch: Batch) -> Sequence[object]:  # Any: of any type
-    """What of each record's value is aggregated; records without a value are gone already."""
-    select = aggregate.select
-    return batch.values if select is None else list(map(select, batch.values))
+        return self.combined(batch, (keys, batch.values), rows, self._reducer)
 
 
 def without_nulls(context: TaskContext, batch: Batch) -> Batch:

@@ -29,7 +29,8 @@ class TaskContext:
     `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
     finds its own. In a punctuation there is no topic, and nothing has an offset.
 
-    `node` is the node whose operator is being made. `closers` are called when the task is closed.
+    `failed_ordinal` is the row at which an operator stopped in the middle of a batch. `node` is the node whose operator is
+    being made. `closers` are called when the task is closed.
     """
 
     __slots__ = (
@@ -39,6 +40,7 @@ class TaskContext:
         "counts",
         "dropped_records",
         "emit_intervals",
+        "failed_ordinal",
         "is_global",
         "metrics",
         "node",
@@ -71,6 +73,7 @@ class TaskContext:
         self.dropped_records = 0
         self.counts = Counter[tuple[str, str]]()
         self.produced = Counter[tuple[str, str]]()
+        self.failed_ordinal: int | None = None
         self.node = ""
         self.task_id = task_id
         self.is_global = is_global

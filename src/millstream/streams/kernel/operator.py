@@ -14,6 +14,8 @@ class Operator(ABC):
     `reads_arrays`: columns whose rows are of a known type are welcome, even columns of one row;
     `forwards_then_forgets` wants to know when what it gave goes through everything below, and when it has: its rows
     come from other records than those being processed. `asks_origin`: it looks at where a row comes from.
+    `runs_again`: it has called all functions of the user before it writes, so that rows of a batch that failed may be run
+    once more to find the one that did. One that writes in between notes the row in `context.failed_ordinal`.
     """
 
     multiplies = False
@@ -22,6 +24,7 @@ class Operator(ABC):
     reads_arrays = False
     forwards_then_forgets = False
     asks_origin = False
+    runs_again = False
 
     def __init__(self, context: TaskContext) -> None:
         self.context = context

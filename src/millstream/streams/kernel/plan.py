@@ -92,7 +92,8 @@ class Plan:
                 if routed is None:
                     routed = [each.operator.process(rows)] * len(each.children)
             except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
-                self._on_failure(each.name, *_narrowed(each, rows, error))
+                found = _narrowed(each, rows, error, self._depth_first.context.failed_ordinal)
+                self._on_failure(each.name, *found)
                 continue
             for child, given in zip(each.children, routed, strict=True):
                 inbox[child.name].append(given)
@@ -168,10 +169,16 @@ class DepthFirst:
                 self.deliver(below, rows)
 
 
-def _narrowed(each: PlanNode, rows: Batch, error: Exception) -> tuple[Batch, Exception]:
-    """The one row that fails and its error, where functions may be called again to find it; else all rows."""
-    node = each.node
-    if not isinstance(node, ProcessorNode) or node.stores or each.operator.has_side_effects:
+def _narrowed(
+    each: PlanNode, rows: Batch, error: Exception, failed_ordinal: int | None
+) -> tuple[Batch, Exception]:
+    """The one row that fails and its error, where the operator knows, or may be run again to find it; else all rows."""
+    if failed_ordinal is not None:
+        return rows.take((rows.ordinals.index(failed_ordinal),)), error
+    node, operator = each.node, each.operator
+    if not isinstance(node, ProcessorNode) or operator.has_side_effects:
+        return rows, error
+    if node.stores and not operator.runs_again:
         return rows, error
     for row in range(len(rows)):
         one = rows.take((row,))

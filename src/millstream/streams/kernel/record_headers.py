@@ -19,6 +19,7 @@ class KeepsRecordHeaders(Operator):
         self.multiplies = inside.multiplies
         self.has_side_effects = inside.has_side_effects
         self.needs_records = inside.needs_records
+        self.runs_again = inside.runs_again
 
     def process(self, batch: Batch) -> Batch:
         context = self.context

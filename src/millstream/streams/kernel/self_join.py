@@ -30,9 +30,14 @@ class SelfJoin(Operator):
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [])
-        for row in range(len(batch)):
-            self._join(batch, row, out)
-            self._keep.process(batch.take((row,)))
+        row = 0
+        try:
+            for row in range(len(batch)):
+                self._join(batch, row, out)
+                self._keep.process(batch.take((row,)))
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[row]
+            raise
         return out
 
     def _join(self, batch: Batch, row: int, out: Batch) -> None:

@@ -60,8 +60,13 @@ class StreamJoin(Operator):
 
     def process(self, batch: Batch) -> Batch:
         out = Batch([], [], [], [], [])
-        for row in range(len(batch)):
-            self._join(batch, row, out)
+        row = 0
+        try:
+            for row in range(len(batch)):
+                self._join(batch, row, out)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[row]
+            raise
         return out
 
     def _join(self, batch: Batch, row: int, out: Batch) -> None:

@@ -84,22 +84,26 @@ class TableAggregation(Operator):
         aggregates: list[object] = []
         timestamps: list[int] = []
         old: list[object] = []
-        for key, change, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
-            if key is None:
-                raise StreamsError("a grouped table must not have null keys")
-            assert isinstance(change, Change), "grouped tables are fed with changes"
-            before, known = rows[key]
-            timestamp, aggregate = at, before
-            if change.old is not None and before is not None:
-                aggregate = self._subtract(key, change.old, before)
-                timestamp = max(at, known)
-            if change.new is not None:
-                aggregate = self._add(key, change.new, aggregate)
-                timestamp = max(at, known)
-            rows[key] = (aggregate, timestamp if aggregate is not None else at)
-            aggregates.append(aggregate)
-            timestamps.append(timestamp)
-            old.append(before)
+        try:
+            for key, change, at in zip(batch.keys, batch.values, batch.timestamps, strict=True):
+                if key is None:
+                    raise StreamsError("a grouped table must not have null keys")  # noqa: TRY301  # its row is named below
+                assert isinstance(change, Change), "grouped tables are fed with changes"
+                before, known = rows[key]
+                timestamp, aggregate = at, before
+                if change.old is not None and before is not None:
+                    aggregate = self._subtract(key, change.old, before)
+                    timestamp = max(at, known)
+                if change.new is not None:
+                    aggregate = self._add(key, change.new, aggregate)
+                    timestamp = max(at, known)
+                rows[key] = (aggregate, timestamp if aggregate is not None else at)
+                aggregates.append(aggregate)
+                timestamps.append(timestamp)
+                old.append(before)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[len(aggregates)]
+            raise
         result = batch.with_values(aggregates)
         result.timestamps = timestamps
         result.old_values = old if self._send_old else None

@@ -464,6 +464,7 @@ class StreamTask:
             sensor.record(newest - timestamp)
 
     def _failed(self, node: str, rows: Batch, error: Exception) -> None:
+        self._context.failed_ordinal = None
         if isinstance(self._nodes[node].node, SourceNode):
             self._failures.at_source(node, rows, error)
         self._failures.unprocessed(node, rows, error)
