@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from millstream.streams import EmitStrategy, StreamsBuilder, StreamsConfig, TimeWindows
+from millstream.streams import (
+    EmitStrategy,
+    SessionWindows,
+    SlidingWindows,
+    StreamsBuilder,
+    StreamsConfig,
+    TimeWindows,
+)
 from millstream.streams.kernel import RawBatch, StreamTask
-from millstream.streams.serdes import long, string, time_windowed
+from millstream.streams.serdes import long, session_windowed, string, time_windowed
 from millstream.streams.state import in_memory_stores
 
 
@@ -21,7 +28,12 @@ def ms(count: int) -> timedelta:
 @pytest.mark.parametrize("interval_ms", [0, 1000])
 @pytest.mark.parametrize(
     "windows",
-    [TimeWindows.tumbling(ms(10), grace=ms(5)), TimeWindows.hopping(ms(10), ms(4), grace=ms(3))],
+    [
+        TimeWindows.tumbling(ms(10), grace=ms(5)),
+        TimeWindows.hopping(ms(10), ms(4), grace=ms(3)),
+        SlidingWindows.of(ms(10), grace=ms(5)),
+        SessionWindows.of(ms(6), grace=ms(5)),
+    ],
 )
 @settings(max_examples=25, deadline=None)
 @given(
@@ -33,7 +45,9 @@ def test_a_window_closes_after_the_same_record(windows, interval_ms: int, record
     builder = StreamsBuilder()
     windowed = builder.stream("in").group_by_key().windowed_by(windows)
     table = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE).count()
-    table.to_stream().to("out", key=time_windowed(string(), windows.size_ms), value=long())
+    is_session = isinstance(windows, SessionWindows)
+    key = session_windowed(string()) if is_session else time_windowed(string(), windows.size_ms)
+    table.to_stream().to("out", key=key, value=long())
     topology = builder.build()
     keys, timestamps = (list(column) for column in zip(*records, strict=True))
     headers = [(("record", str(number).encode()),) for number in range(len(keys))]

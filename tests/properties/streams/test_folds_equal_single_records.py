@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from millstream.streams import (
     Materialized,
+    SessionWindows,
+    SlidingWindows,
     StreamsBuilder,
     StreamsConfig,
     TimeWindows,
@@ -20,7 +22,7 @@ from millstream.streams import (
 )
 from millstream.streams.aggregates import sum_of
 from millstream.streams.kernel import ArrowBytes, RawBatch, StreamTask
-from millstream.streams.serdes import json, long, string, time_windowed
+from millstream.streams.serdes import json, long, session_windowed, string, time_windowed
 from millstream.streams.state import in_memory_stores
 
 
@@ -32,6 +34,8 @@ WINDOWS = {
     "tumbling": TimeWindows.tumbling(ms(10), grace=ms(5)),
     "hopping": TimeWindows.hopping(ms(10), ms(4), grace=ms(7)),
     "unlimited": UnlimitedWindows(20),
+    "sliding": SlidingWindows.of(ms(10), grace=ms(5)),
+    "sessions": SessionWindows.of(ms(6), grace=ms(5)),
 }
 
 
@@ -40,9 +44,25 @@ def sum_or_nothing(_key: str, value: str | None, total: int) -> int | None:
     return None if value == "delete" else total + len(value or "")
 
 
+def merged_sums(_key: str, one: int, other: int) -> int:
+    return one + other
+
+
+def merged_lists(_key: str, one: list[str | None], other: list[str | None]) -> list[str | None]:
+    return one + other
+
+
 def collected(_key: str, value: str | None, words: list[str | None]) -> list[str | None]:
     words.append(value)  # whoever keeps this list would see it change
     return words[-3:]
+
+
+def key_serde(windowed: str | None):
+    if windowed is None:
+        return string()
+    if windowed == "sessions":
+        return session_windowed(string())
+    return time_windowed(string(), WINDOWS[windowed].size_ms)
 
 
 def aggregated(kind: str, windowed: str | None):
@@ -60,11 +80,15 @@ def aggregated(kind: str, windowed: str | None):
     elif kind == "sum_of":
         table = grouped.aggregate(sum_of(len), materialized=kept)
     elif kind == "aggregate":
-        table = grouped.aggregate(lambda: 0, sum_or_nothing, value=value, materialized=kept)
+        merger = {"merger": merged_sums} if windowed == "sessions" else {}
+        table = grouped.aggregate(
+            lambda: 0, sum_or_nothing, value=value, materialized=kept, **merger
+        )
     else:
         value = json()
-        table = grouped.aggregate(list, collected, value=value, materialized=kept)
-    key = string() if windowed is None else time_windowed(string(), WINDOWS[windowed].size_ms)
+        merger = {"merger": merged_lists} if windowed == "sessions" else {}
+        table = grouped.aggregate(list, collected, value=value, materialized=kept, **merger)
+    key = key_serde(windowed)
     table.to_stream().to("all", key=key, value=value)
     table.filter(lambda _key, count: count != 2).to_stream().to("some", key=key, value=value)
     return builder.build()

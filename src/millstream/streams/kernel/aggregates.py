@@ -12,7 +12,7 @@ from typing import Any
 
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.kernel.batch import Batch
-from millstream.streams.kernel.columns import Column, has_nulls, written
+from millstream.streams.kernel.columns import Column, Data, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.tables import RowStore, as_versions
@@ -54,10 +54,7 @@ class KeyFold(Operator):
         if len(batch) == 1 or not store.takes_columns:
             folded = self.fold(batch, batch.keys, WriteThroughRows(store.get, store.put))
             return self._result(batch, *folded)
-        try:
-            keys = written(batch.key_column, store.key_serde)
-        except Exception as error:
-            raise store.unwritable(batch.keys, [None] * len(batch)) from error
+        keys = bytes_of_keys(batch, store)
         rows = store.running_rows()
         result = self._result(batch, *self.fold(batch, keys, rows))
         store.write_rows(rows, written_steps(batch.timestamps, keys, result, store))
@@ -110,6 +107,22 @@ class KeyFold(Operator):
         return result
 
 
+def bytes_of_keys(batch: Batch, store: StateStore) -> Data:
+    """The keys as the store writes them. Raises SerializationError that names the store."""
+    try:
+        return written(batch.key_column, store.key_serde)
+    except Exception as error:
+        raise store.unwritable(batch.keys, [None] * len(batch)) from error
+
+
+def bytes_of_values(rows: Batch, store: StateStore) -> Data:
+    """The values as the store writes them. Raises SerializationError that names the store."""
+    try:
+        return written(rows.value_column, store.value_serde)
+    except Exception as error:
+        raise store.unwritable(rows.keys, rows.values) from error
+
+
 def written_steps(
     given: Sequence[int],
     keys: RowKeys,
@@ -119,10 +132,7 @@ def written_steps(
     """What each row of the result is in the changelog; a tombstone has the timestamp of its own record (S20), `given`."""
     if store.cache is not None:
         return Written(keys, (), ())  # the cache logs what leaves it, and asks for the order alone
-    try:
-        values = written(result.value_column, store.value_serde)
-    except Exception as error:
-        raise store.unwritable(result.keys, result.values) from error
+    values = bytes_of_values(result, store)
     if None not in values:
         return Written(keys, values, result.timestamps)
     rows = zip(values, result.timestamps, given, strict=True)
@@ -259,6 +269,15 @@ class StreamReduce(KeyFold):
 
     def fold(self, batch: Batch, keys: RowKeys, rows: AnyRows) -> Folded:
         return self.combined(batch, (keys, batch.values), rows, self._reducer)
+
+
+def without_null_keys(context: TaskContext, batch: Batch) -> Batch:
+    """The rows that have a key; the others are counted as dropped."""
+    if not has_nulls(batch.key_column):
+        return batch
+    kept = batch.where([key is not None for key in batch.keys])
+    context.dropped_records += len(batch) - len(kept)
+    return kept
 
 
 def without_nulls(context: TaskContext, batch: Batch) -> Batch:

@@ -7,7 +7,7 @@ are: a key that passes from a source through a store to a sink is neither read n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Any, Final
 
@@ -25,9 +25,10 @@ class Column:
     """Rows of one serde. Give `data`, `values`, or both.
 
     `as_written`: the data are what the serde writes, not what somebody else has written.
+    `read`: how the data become values, where that is not the serde's affair; it is called once, with all of them.
     """
 
-    __slots__ = ("_as_written", "_data", "_values", "serde")
+    __slots__ = ("_as_written", "_data", "_read", "_values", "serde")
 
     def __init__(
         self,
@@ -36,10 +37,12 @@ class Column:
         data: Data | ArrowBytes | None = None,
         values: list[object] | None = None,
         as_written: bool = True,
+        read: Callable[[Data], list[object]] | None = None,
     ) -> None:
         self.serde = serde
         self._data = data
         self._values = values
+        self._read = read
         self._as_written = as_written
 
     def __len__(self) -> int:
@@ -52,7 +55,10 @@ class Column:
         """The rows as objects."""
         if self._values is None:
             assert self._data is not None, "a column has data or values"
-            self._values = _read(self.serde, self._data)
+            if self._read is None:
+                self._values = _read(self.serde, self._data)
+            else:
+                self._values = self._read(_as_list(self._data))
         return self._values
 
     def array(self) -> Any:  # Any: pyarrow has no types
@@ -89,7 +95,7 @@ class Column:
         if self._values is None:
             assert self._data is not None, "a column has data or values"
             kept = list(compress(_as_list(self._data), mask))
-            return Column(self.serde, data=kept, as_written=self._as_written)
+            return Column(self.serde, data=kept, as_written=self._as_written, read=self._read)
         return Column(self.serde, values=list(compress(self._values, mask)))
 
     def take(self, rows: Sequence[int]) -> Column:
@@ -109,6 +115,7 @@ class Column:
             data=None if data is None else data[first:end],
             values=None if values is None else values[first:end],
             as_written=self._as_written,
+            read=self._read,
         )
 
     def _is_as_written(self) -> bool:

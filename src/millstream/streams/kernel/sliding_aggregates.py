@@ -9,20 +9,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from millstream.streams.kernel.aggregates import bytes_of_keys, without_nulls, written_steps
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.serdes.windowed import Windowed
+from millstream.streams.kernel.window_updates import (
+    Updates,
+    windowed_keys,
+)
+from millstream.streams.serdes.windowed import time_windowed
+from millstream.streams.state.running_rows import NOTHING_WRITTEN, RowKeys
+from millstream.streams.state.running_windows import RunningWindows, StoredWindows, WindowsOfKey
+from millstream.streams.state.segmented import pack_time
 from millstream.streams.state.timestamped_window import Row, TimestampedWindowStore
+from millstream.streams.state.window_rows import NO_SEQUENCE
 from millstream.streams.topology import operators as ops
 
 
-@dataclass(slots=True)
-class _Found:
-    """What the store holds around a record."""
+@dataclass(slots=True, eq=False)
+class _Key:
+    """A key of the batch: its windows, and what those that it has updated are called in topics and in the changelog."""
 
-    starts: set[int] = field(default_factory=set)
+    key: object
+    data: bytes
+    windows: WindowsOfKey
+    names: dict[int, tuple[bytes, bytes]] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class _Record:
+    """A record of the batch, and what was found around it."""
+
+    position: int
+    key: _Key
+    value: object
+    at: int
+    starts: list[int] = field(default_factory=list)
     left_aggregate: Row | None = None
     right_aggregate: Row | None = None
     left_exists: bool = False
@@ -43,143 +66,175 @@ class SlidingAggregate(Operator):
         self._store = store
         self._spec = spec
         self._difference = spec.windows.difference_ms
+        self._key_serde = time_windowed(store.key_serde, self._difference)
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
-        self._batch = self._out = Batch([], [], [], [], [])
-        self._row = 0
+        self._updates = Updates()
         self._close_time = 0
 
     def process(self, batch: Batch) -> Batch:
-        self._batch = batch
-        self._out = Batch([], [], [], [], [], [] if self._spec.send_old_values else None)
-        store = self._store
-        for row, at in enumerate(batch.timestamps):
-            self._row = row
-            if batch.keys[row] is None or batch.values[row] is None:
-                self.context.dropped_records += 1
-                continue
-            stream_time = store.times[self._time] = max(store.times.get(self._time, -1), at)
-            self._close_time = stream_time - self._spec.windows.grace_ms
+        batch = without_nulls(self.context, batch)
+        store, keys = self._store, bytes_of_keys(batch, self._store)
+        together = len(batch) > 1 and store.takes_columns and store.cache is None
+        running = self._running(batch) if together else None
+        closed = self._fold(batch, keys, running)
+        updates = self._updates
+        data = [key for key, _ in updates.names]
+        rows = updates.rows(
+            batch,
+            windowed_keys(self._key_serde, data, (keys, batch)),
+            store.value_serde,
+            send_old=self._spec.send_old_values,
+        )
+        if running is not None:
+            given = [batch.timestamps[record] for record in updates.records]
+            log_keys = [log_key for _, log_key in updates.names]
+            steps = written_steps(given, log_keys, rows, store)
+            store.write_windows(running.take_changed(), steps)
+        if not self._spec.emit_final:
+            return rows
+        self.context.counts[self._time, FINAL_EMIT] += len(closed)
+        return closed
+
+    def _running(self, batch: Batch) -> RunningWindows:
+        """All windows that records of the batch may look at, unless they are too late to."""
+        difference, grace = self._difference, self._spec.windows.grace_ms
+        in_time = self._store.times.get(self._time, -1) - grace - difference
+        first = max(min(batch.timestamps), in_time)
+        low = max(0, first - 2 * difference)
+        return RunningWindows(self._store, low, max(batch.timestamps) + 1)
+
+    def _fold(self, batch: Batch, keys: RowKeys, running: RunningWindows | None) -> Batch:
+        """Update windows, in the store where none are running. Gives out what was closed on the way."""
+        closed = Batch([], [], [], [], [], [] if self._spec.send_old_values else None)
+        self._updates = Updates()
+        store, grace = self._store, self._spec.windows.grace_ms
+        times, stream_time = store.times, store.times.get(self._time, -1)
+        known: dict[bytes, _Key] = {}
+        columns = keys, batch.keys, batch.values, batch.timestamps
+        for position, (data, key, value, at) in enumerate(zip(*columns, strict=True)):
+            if at > stream_time:
+                stream_time = times[self._time] = at
+            self._close_time = stream_time - grace
             if at + 1 + self._difference <= self._close_time:
                 self.context.dropped_records += 1
                 continue
+            if data not in known:
+                windows = StoredWindows(store, key) if running is None else running.of_key(data)
+                known[data] = _Key(key, data, windows)
+            record = _Record(position, known[data], value, at)
             if at < self._difference:
-                self._process_early(at)  # which gives nothing out
+                self._process_early(record)  # which gives nothing out
                 continue
-            self._process(at)
+            self._process(record)
             if self._spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
-                self._close_windows()
-        if self._spec.emit_final:
-            self.context.counts[self._time, FINAL_EMIT] += len(self._out)
-        return self._out
+                if running is not None:
+                    store.write_windows(running.take_changed(), NOTHING_WRITTEN)
+                self._close_windows(batch, position, closed)
+        return closed
 
-    def _process(self, at: int) -> None:
-        found = _Found()
-        if not self._update_existing(at, found):
+    def _process(self, record: _Record) -> None:
+        if not self._update_existing(record):
             return
-        self._create_previous_right(at, found)
-        if not found.left_exists:
-            self._create_left(at, found)
-        self._create_right(at, found)
+        self._create_previous_right(record)
+        if not record.left_exists:
+            self._create_left(record)
+        self._create_right(record)
 
-    def _update_existing(self, at: int, found: _Found) -> bool:
+    def _update_existing(self, record: _Record) -> bool:
         """Update windows that contain the record, newest first. False: nothing else is to be done."""
-        key, difference = self._batch.keys[self._row], self._difference
-        first = max(0, at - 2 * difference)
-        for start, row in self._store.backward_fetch(key, first, at + 1):
-            found.starts.add(start)
+        at, difference = record.at, self._difference
+        for start, row in record.key.windows.latest_first(max(0, at - 2 * difference), at + 1):
+            record.starts.append(start)
             end = start + difference
             if start == at + 1:
-                found.right_exists = True
+                record.right_exists = True
             elif end > at:
-                found.right_aggregate = found.right_aggregate or row
-                self._update(start, row)
+                record.right_aggregate = record.right_aggregate or row
+                self._update(record, start, row)
             elif end == at:
-                found.left_exists = True
-                self._update(start, row)
+                record.left_exists = True
+                self._update(record, start, row)
                 if row[1] >= at:
                     return False
-                found.previous = row[1]
+                record.previous = row[1]
             else:
-                found.left_aggregate, found.previous = row, row[1]
+                record.left_aggregate, record.previous = row, row[1]
                 break
         return True
 
-    def _process_early(self, at: int) -> None:
-        found = _Found()
+    def _process_early(self, record: _Record) -> None:
+        at = record.at
         combined: Row | None = None
-        for start, row in self._store.fetch(self._batch.keys[self._row], 0, at + 1):
-            found.starts.add(start)
+        for start, row in reversed(list(record.key.windows.latest_first(0, at + 1))):
+            record.starts.append(start)
             if start == 0:
                 combined = row
                 if row[1] < at:
-                    found.previous = row[1]
+                    record.previous = row[1]
             elif start <= at:
-                found.right_aggregate = row
-                self._update(start, row)
+                record.right_aggregate = row
+                self._update(record, start, row)
             else:
-                found.right_exists = True
-        if found.right_aggregate is None and combined is not None and combined[1] > at:
-            found.right_aggregate = combined
-        self._create_right(at, found)
+                record.right_exists = True
+        if record.right_aggregate is None and combined is not None and combined[1] > at:
+            record.right_aggregate = combined
+        self._create_right(record)
         if combined is not None:
-            self._create_previous_right(at, found)
-        self._update(0, combined or (self._spec.initializer(), at))
+            self._create_previous_right(record)
+        self._update(record, 0, combined or (self._spec.initializer(), at))
 
-    def _create_left(self, at: int, found: _Found) -> None:
+    def _create_left(self, record: _Record) -> None:
         """The window that ends at the record; it holds earlier records if the previous one is within it."""
-        previous, aggregate = found.previous, found.left_aggregate
-        if previous is not None and aggregate is not None and at - self._difference <= previous:
-            self._update(at - self._difference, (aggregate[0], at))
+        start, previous = record.at - self._difference, record.previous
+        known = record.left_aggregate
+        if previous is not None and known is not None and start <= previous:
+            self._update(record, start, (known[0], record.at))
         else:
-            self._update(at - self._difference, (self._spec.initializer(), at))
+            self._update(record, start, (self._spec.initializer(), record.at))
 
-    def _create_previous_right(self, at: int, found: _Found) -> None:
+    def _create_previous_right(self, record: _Record) -> None:
         """The window just after the previous record, if this record is the first in it."""
-        if found.previous is None:
+        if record.previous is None:
             return
-        start = found.previous + 1
-        if start not in found.starts and start + self._difference >= at:
-            self._update(start, (self._spec.initializer(), at))
+        start = record.previous + 1
+        if start not in record.starts and start + self._difference >= record.at:
+            self._update(record, start, (self._spec.initializer(), record.at))
 
-    def _create_right(self, at: int, found: _Found) -> None:
+    def _create_right(self, record: _Record) -> None:
         """The window just after the record, if later records are known: it holds what they hold."""
-        aggregate = found.right_aggregate
-        if found.right_exists or aggregate is None or aggregate[1] <= at:
+        known = record.right_aggregate
+        if record.right_exists or known is None or known[1] <= record.at:
             return
-        key = self._batch.keys[self._row]
-        self._store.put(key, aggregate[0], at + 1, aggregate[1])
-        self._forward(at + 1, None, aggregate)
+        self._set(record, record.at + 1, known, None)
 
-    def _update(self, start: int, row: Row) -> None:
+    def _update(self, record: _Record, start: int, row: Row) -> None:
         """Add the record to a window, unless that is closed."""
         if start + self._difference < self._close_time:
             self.context.dropped_records += 1
             return
-        batch, number = self._batch, self._row
-        key, at = batch.keys[number], batch.timestamps[number]
-        before, known = row
-        aggregate = self._spec.aggregator(key, batch.values[number], before)
-        timestamp = at if before is None else max(at, known)
-        self._store.put(key, aggregate, start, timestamp if aggregate is not None else at)
-        self._forward(start, before, (aggregate, timestamp))
+        before, newest = row
+        at = record.at
+        aggregate = self._spec.aggregator(record.key.key, record.value, before)
+        if newest < at or before is None:
+            newest = at
+        self._set(record, start, (aggregate, newest), before)
 
-    def _forward(self, start: int, old: object, row: Row) -> None:
-        if not self._spec.emit_final:
-            key = self._batch.keys[self._row]
-            self._append(Windowed(key, start, start + self._difference), old, row)
+    def _set(self, record: _Record, start: int, row: Row, old: object) -> None:
+        aggregate, timestamp = row
+        key, updates = record.key, self._updates
+        key.windows.set(start, row if aggregate is not None else (None, record.at))  # S20
+        name = key.names.get(start)
+        if name is None:
+            data = key.data + pack_time(start)
+            name = key.names[start] = data, data + NO_SEQUENCE
+        updates.records.append(record.position)
+        updates.names.append(name)
+        updates.aggregates.append(aggregate)
+        updates.timestamps.append(timestamp)
+        updates.old.append(old)
 
-    def _append(self, window: Windowed[object], old: object, row: Row) -> None:
-        batch, out = self._batch, self._out
-        out.keys.append(window)
-        out.values.append(row[0])
-        out.timestamps.append(row[1])
-        out.headers.append(batch.headers[self._row])
-        out.ordinals.append(batch.ordinals[self._row])
-        if out.old_values is not None:
-            out.old_values.append(old)
-
-    def _close_windows(self) -> None:
+    def _close_windows(self, batch: Batch, position: int, closed: Batch) -> None:
         """Give out the windows that this record has closed (S23)."""
         close_time, emitted = self._close_time, self._store.times.get(self._emitted, -1)
         if close_time <= emitted:
@@ -189,4 +244,10 @@ class SlidingAggregate(Operator):
         if last < first:
             return
         for window, row in list(self._store.fetch_all(first, last)):
-            self._append(window, None, row)
+            closed.keys.append(window)
+            closed.values.append(row[0])
+            closed.timestamps.append(row[1])
+            closed.headers.append(batch.headers[position])
+            closed.ordinals.append(batch.ordinals[position])
+            if closed.old_values is not None:
+                closed.old_values.append(None)

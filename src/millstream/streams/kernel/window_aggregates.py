@@ -11,12 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from millstream.streams.kernel.aggregates import written_steps
+from millstream.streams.kernel.aggregates import bytes_of_keys, without_null_keys, written_steps
 from millstream.streams.kernel.batch import Batch
-from millstream.streams.kernel.columns import Column, has_nulls, written
+from millstream.streams.kernel.columns import Column
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.emit_interval import FINAL_EMIT, EmitInterval
 from millstream.streams.kernel.operator import Operator
+from millstream.streams.kernel.window_updates import (
+    Updates,
+    windowed_keys,
+)
 from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, time_windowed
 from millstream.streams.state.running_rows import AnyRows, RowKeys, RunningRows, WriteThroughRows
 from millstream.streams.state.segmented import pack_time
@@ -26,8 +30,8 @@ from millstream.streams.topology import operators as ops
 from millstream.streams.windows import TimeWindows
 
 Name = Any  # Any: what the caller of a fold wants to know of the rows that were updated
-Namer = Callable[[Any, Any, int, int], Name]  # Any: keys of any type
-"""(what the row is found by, key, start, end) → its name; called once for each row of the batch."""
+Namer = Callable[[Any, int, int], Name]  # Any: keys of any type, or their bytes
+"""(what the row is found by, start, end) → its name; called once for each row of the batch."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,18 +42,6 @@ class _Window:
     end: int
     rows: AnyRows
     names: dict[Any, Name] = field(default_factory=dict)  # Any: keys or their bytes
-
-
-@dataclass(slots=True, eq=False)
-class _Updates:
-    """What came of a batch: columns of equal length."""
-
-    records: list[int] = field(default_factory=list)
-    """Where in the batch the record stands."""
-    names: list[Name] = field(default_factory=list)
-    aggregates: list[object] = field(default_factory=list)
-    timestamps: list[int] = field(default_factory=list)
-    old: list[object] = field(default_factory=list)
 
 
 class WindowAggregate(Operator):
@@ -72,10 +64,7 @@ class WindowAggregate(Operator):
         self._key_serde = time_windowed(store.key_serde, spec.windows.size_ms)
 
     def process(self, batch: Batch) -> Batch:
-        if has_nulls(batch.key_column):
-            kept = batch.where([key is not None for key in batch.keys])
-            self.context.dropped_records += len(batch) - len(kept)
-            batch = kept
+        batch = without_null_keys(self.context, batch)
         if self._emit_final:
             return self._process_final(batch)
         return self._process_updates(batch)
@@ -101,27 +90,20 @@ class WindowAggregate(Operator):
     def _update_together(self, batch: Batch) -> Batch:
         """Rows are read once a batch and written once: none of them can expire meanwhile."""
         store = self._store
-        try:
-            keys = written(batch.key_column, store.key_serde)
-        except Exception as error:
-            raise store.unwritable(batch.keys, [None] * len(batch)) from error
+        keys = bytes_of_keys(batch, store)
         opened: dict[int, RunningRows] = {}
 
         def open_window(start: int) -> RunningRows:
             rows = opened[start] = store.running_rows(start)
             return rows
 
-        updates = self._fold(batch, keys, open_window, _windowed_as_bytes)
-        names = updates.names
-        key_column = Column(
-            self._key_serde,
-            data=[data for _, data, _ in names],
-            values=[window for window, _, _ in names],
-        )
-        result = self._result(batch, updates, key_column)
-        log_keys = [log_key for _, _, log_key in names]
+        updates = self._fold(batch, keys, open_window, _as_bytes)
+        data = [key for key, _ in updates.names]
+        result = self._result(batch, updates, windowed_keys(self._key_serde, data, (keys, batch)))
+        log_keys = [log_key for _, log_key in updates.names]
         given = [batch.timestamps[record] for record in updates.records]
-        store.write_windows(opened, written_steps(given, log_keys, result, store))
+        rows = ((data, start, row) for start, rows in opened.items() for data, row in rows.items())
+        store.write_windows(rows, written_steps(given, log_keys, result, store))
         return result
 
     def _fold(
@@ -130,11 +112,11 @@ class WindowAggregate(Operator):
         keys: RowKeys,
         open_window: Callable[[int], AnyRows],
         name: Namer,
-    ) -> _Updates:
+    ) -> Updates:
         windows, times = self._windows, self._store.times
         initializer, aggregator = self._initializer, self._aggregator
         stream_time, grace = times.get(self._time, -1), windows.grace_ms
-        updates = _Updates()
+        updates = Updates()
         records, names, aggregates = updates.records, updates.names, updates.aggregates
         timestamps, old = updates.timestamps, updates.old
         opened: dict[int, _Window] = {}
@@ -164,7 +146,7 @@ class WindowAggregate(Operator):
                 rows[by] = (aggregate, timestamp if aggregate is not None else at)
                 known = window.names.get(by)
                 if known is None:
-                    known = window.names[by] = name(by, key, window.start, window.end)
+                    known = window.names[by] = name(by, window.start, window.end)
                 records.append(record)
                 names.append(known)
                 aggregates.append(aggregate)
@@ -186,16 +168,8 @@ class WindowAggregate(Operator):
             window = opened[start] = _Window(start, end, open_window(start))
         return window
 
-    def _result(self, batch: Batch, updates: _Updates, keys: Column) -> Batch:
-        headers, ordinals = batch.headers, batch.ordinals
-        return Batch(
-            keys,
-            Column(self._store.value_serde, values=updates.aggregates),
-            updates.timestamps,
-            [headers[record] for record in updates.records],
-            [ordinals[record] for record in updates.records],
-            updates.old if self._send_old else None,
-        )
+    def _result(self, batch: Batch, updates: Updates, keys: Column) -> Batch:
+        return updates.rows(batch, keys, self._store.value_serde, send_old=self._send_old)
 
     def _process_final(self, batch: Batch) -> Batch:
         """Update the store up to a row that can close windows, give those out, and go on behind it."""
@@ -247,11 +221,11 @@ class WindowAggregate(Operator):
                 closed.old_values.append(None)
 
 
-def _windowed(_by: object, key: object, start: int, end: int) -> Name:
+def _windowed(key: object, start: int, end: int) -> Name:
     return Windowed(key, start, min(end, MAX_TIMESTAMP))
 
 
-def _windowed_as_bytes(by: bytes, key: object, start: int, end: int) -> Name:
-    """The windowed key, its bytes, and those of its changelog record."""
+def _as_bytes(by: bytes, start: int, _end: int) -> Name:
+    """The bytes of the windowed key, and those of its changelog record."""
     data = by + pack_time(start)
-    return Windowed(key, start, min(end, MAX_TIMESTAMP)), data, data + NO_SEQUENCE
+    return data, data + NO_SEQUENCE

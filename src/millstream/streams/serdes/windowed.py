@@ -15,6 +15,8 @@ K = TypeVar("K")
 
 _TIME = Struct(">q")
 _SESSION = Struct(">qq")
+pack_session = _SESSION.pack
+"""(end, start) → what stands behind the key of a session."""
 _SEQUENCE_BYTES = 4
 MAX_TIMESTAMP = 2**63 - 1
 
@@ -61,10 +63,10 @@ def time_windowed(inner: Serde[K], size_ms: int, *, changelog: bool = False) -> 
 
 def session_windowed(inner: Serde[K]) -> Serde[Windowed[K]]:
     """Kafka's SessionWindowedSerde."""
-    encode_key, decode_key, pack = inner.encode, inner.decode, _SESSION.pack
+    encode_key, decode_key = inner.encode, inner.decode
 
     def encode(windowed: Windowed[K]) -> bytes:
-        return encode_key(windowed.key) + pack(windowed.end_ms, windowed.start_ms)
+        return encode_key(windowed.key) + pack_session(windowed.end_ms, windowed.start_ms)
 
     def decode(data: bytes) -> Windowed[K]:
         at = len(data) - _SESSION.size

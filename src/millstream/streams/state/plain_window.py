@@ -30,14 +30,9 @@ class PlainWindowStore(WindowRows):
         data, written = self.encoded(key, value)
         log_key = data + pack_time(start) + _SEQUENCE.pack(self._next_sequence())
         deletes_nothing = written is None and self._duplicates
-        if not (
-            deletes_nothing and self.spec.persistent
-        ):  # in memory it still counts as the newest
-            self.advance(start)
-            if self.is_expired(start):
-                self.expired_puts += 1
-            elif not deletes_nothing:
-                self.rows.put(self.segment(start) + log_key, written)
+        says_nothing = deletes_nothing and self.spec.persistent  # in memory it is still the newest
+        if not says_nothing and self.admits(start) and not deletes_nothing:
+            self.rows.put(self.segment(start) + log_key, written)
         if self.changelog is not None:
             headers = self.record_headers() if self.spec.log_headers else ()
             self.changelog.append(log_key, written, self.now(), headers)

@@ -94,3 +94,6 @@ class Written:
     keys: Sequence[bytes]
     values: Sequence[bytes | None]
     timestamps: Sequence[int]
+
+
+NOTHING_WRITTEN: Final = Written((), (), ())

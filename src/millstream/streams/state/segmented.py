@@ -39,6 +39,9 @@ class SegmentedStore(StateStore):
         self._time_first = spec.time_ordered
         self._shows_edge = self.edge_is_visible and spec.time_ordered and spec.persistent
         self._newest = self.times.get(_NEWEST, -1)
+        self._first_kept = self._oldest_kept()
+        self._deleted_before = 0
+        """Segments that end at this time have been deleted."""
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         self.times[_NEWEST] = self._newest
@@ -47,6 +50,7 @@ class SegmentedStore(StateStore):
     def discard(self) -> None:
         super().discard()
         self._newest = self.times.get(_NEWEST, -1)
+        self._first_kept = self._oldest_kept()
 
     @abstractmethod
     def row_time(self, row_key: bytes) -> int:
@@ -88,10 +92,16 @@ class SegmentedStore(StateStore):
 
     def is_expired(self, time: int) -> bool:
         """Whether a row is too old to be stored."""
-        oldest = self._newest - self._retention_ms
-        if self.spec.persistent:
-            return time // self._segment_ms < oldest // self._segment_ms
-        return time <= oldest
+        return time < self._first_kept
+
+    def admits(self, time: int) -> bool:
+        """Note the time of a row that is being put; False, and counted, where it is too old to be stored."""
+        if time > self._newest:
+            self.advance(time)
+        if time >= self._first_kept:
+            return True
+        self.expired_puts += 1
+        return False
 
     def advance(self, time: int) -> None:
         """Note a new newest time; when it opens a segment, delete the segments that are too old."""
@@ -99,8 +109,17 @@ class SegmentedStore(StateStore):
             return
         opens_segment = time // self._segment_ms > self._newest // self._segment_ms
         self._newest = time
+        self._first_kept = self._oldest_kept()
         oldest_segment = (time - self._retention_ms) // self._segment_ms
         if opens_segment and oldest_segment > 0:
+            self._deleted_before = oldest_segment * self._segment_ms
             for row_key, _ in list(self.rows.scan(b"", pack_time(oldest_segment))):
                 self.rows.put(row_key, None)
                 self.forget(row_key)
+
+    def _oldest_kept(self) -> int:
+        """The oldest time that can still be stored: on disk as long as its segment is there."""
+        oldest = self._newest - self._retention_ms
+        if self.spec.persistent:
+            return oldest // self._segment_ms * self._segment_ms
+        return oldest + 1

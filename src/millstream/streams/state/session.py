@@ -6,14 +6,15 @@ segment, or end ++ start ++ key where the store is time-ordered. Values carry no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed
+from millstream.streams.serdes.windowed import MAX_TIMESTAMP, Windowed, pack_session
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.read_only import ReadOnlySessionStore, Stored
-from millstream.streams.state.segmented import SegmentedStore, pack_time, unpack_time
-from millstream.streams.state.store import Change
+from millstream.streams.state.running_rows import Written
+from millstream.streams.state.segmented import SegmentedStore, unpack_time
+from millstream.streams.state.store import Change, StoreParts
 
 Session = tuple[Windowed[Stored], Stored]
 
@@ -22,6 +23,12 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     """One value per key and session."""
 
     edge_is_visible = False
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._keeps = parts.value.immutable
+        self._row_start = b""
+        """What a row begins with that an operator writes."""
 
     def fetch_session(self, key: object, start: int, end: int) -> Stored:
         if end < self.oldest_visible():
@@ -44,18 +51,52 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         if self.cache is not None:
             headers = self.record_headers() if self.spec.with_headers else None
             self.cache.write(row_key, key, stored, timestamp, headers)
-        if (
-            stored is not None or self.spec.persistent
-        ):  # in memory a removal is not the newest session
-            self.advance(session.end_ms)
-        if self.is_expired(session.end_ms):
-            self.expired_puts += 1
-        else:
+        if self.admits_session(session.end_ms, stored):
             self.rows.put(row_key, stored)
         if self.changelog is not None and self.cache is None:
             written = None if stored is None else self.logged_value(stored)
             headers = self.logged_headers(stored, self.record_headers())
             self.changelog.append(key, written, timestamp, headers)
+
+    def admits_session(self, end: int, aggregate: object) -> bool:
+        """`admits`, of a session that is set or removed (None): in memory a removal is not the newest session."""
+        if aggregate is None and end > self._newest and not self.spec.persistent:
+            return True
+        return self.admits(end)
+
+    @property
+    def takes_columns(self) -> bool:
+        return self._keeps
+
+    def order_of(self, start: int, end: int) -> tuple[int, int]:
+        """What sessions of one key are ordered by: their ends; in memory the latest start comes first."""
+        return end, start if self.spec.persistent else -start
+
+    def sessions_of_bytes(
+        self, data: bytes, earliest_end: int, latest_start: int
+    ) -> list[tuple[int, int, Stored]]:
+        """(start, end, aggregate) of the key with these bytes, as `find_sessions` has them."""
+        return [
+            (start, end, self.aggregate_of(self.decode_row(stored)))
+            for start, end, stored in self._stored_sessions(data, earliest_end, latest_start)
+        ]
+
+    def write_sessions(
+        self, rows: Iterable[tuple[bytes, int, int, Stored]], written: Written
+    ) -> None:
+        """Set sessions, by key's bytes, start and end, as a batch has left them; those that are too old by now are forgotten.
+
+        `written` is every single step on the way, for the changelog.
+        """
+        assert self.cache is None, "a cache holds back single sessions"
+        pending, encode = self.rows.pending, self._encode_value
+        for data, start, end, aggregate in rows:
+            if end >= self._deleted_before:
+                row_key = self._row_key(data + pack_session(end, start), end)
+                stored = None if aggregate is None else self._row_start + encode(aggregate)
+                pending[row_key] = stored
+        if self.changelog is not None:
+            self.changelog.extend(written.keys, written.values, written.timestamps)
 
     def aggregate_of(self, row: Stored) -> Stored:
         """The aggregate that operators work with, of a row as processors see it."""
@@ -77,14 +118,23 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool
     ) -> list[Session]:
         data = self.key_bytes(key)
+        found = self._stored_sessions(data, earliest_end, latest_start, reverse=reverse)
+        return [
+            (Windowed(key, start, end), self.decode_row(stored)) for start, end, stored in found
+        ]
+
+    def _stored_sessions(
+        self, data: bytes, earliest_end: int, latest_start: int, *, reverse: bool = False
+    ) -> list[tuple[int, int, bytes]]:
+        """(start, end, row), in the order of the sessions."""
         low = max(earliest_end, self.oldest_visible())
         found = []
         for row_key, stored in self.rows_of(data, low, MAX_TIMESTAMP - 1, reverse=reverse):
             row_data, start, end = self._split(row_key)
             if row_data == data and start <= latest_start and end >= low:
-                found.append((Windowed(key, start, end), self.decode_row(stored)))
-        if not self.spec.persistent:  # of sessions with one end the latest start comes first
-            found.sort(key=lambda row: (row[0].end_ms, -row[0].start_ms), reverse=reverse)
+                found.append((start, end, stored))
+        if not self.spec.persistent:
+            found.sort(key=lambda row: self.order_of(row[0], row[1]), reverse=reverse)
         return found
 
     def sessions_of_keys(
@@ -145,7 +195,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         return self._decode_value(stored)
 
     def _changelog_key(self, key: object, start: int, end: int) -> bytes:
-        return self.encoded(key, None)[0] + pack_time(end) + pack_time(start)
+        return self.encoded(key, None)[0] + pack_session(end, start)
 
     def _row_key(self, changelog_key: bytes, end: int) -> bytes:
         if self._time_first:

@@ -8,6 +8,7 @@ from millstream.streams.serdes.windowed import Windowed
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
 from millstream.streams.state.header_rows import (
+    NO_HEADERS,
     AggregationWithHeaders,
     split_headers,
     with_headers,
@@ -15,11 +16,15 @@ from millstream.streams.state.header_rows import (
 )
 from millstream.streams.state.read_only import Stored
 from millstream.streams.state.session import SessionStore
-from millstream.streams.state.store import Change
+from millstream.streams.state.store import Change, StoreParts
 
 
 class SessionStoreWithHeaders(SessionStore):
     """Rows are AggregationWithHeaders. Operators of the DSL put theirs without headers (KIP-1285)."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._row_start = NO_HEADERS
 
     def put(
         self,
@@ -32,6 +37,11 @@ class SessionStoreWithHeaders(SessionStore):
         written = self.encoded(session.key, value)[1]
         stored = None if written is None else with_headers(written, headers)
         self.put_row(session, stored, self.now() if timestamp is None else timestamp)
+
+    @property
+    def takes_columns(self) -> bool:
+        """Not of records with headers: each logs removals with its own."""
+        return super().takes_columns and not self.record_headers()
 
     def aggregate_of(self, row: Stored) -> Stored:
         return row.aggregation

@@ -5,7 +5,7 @@ A row's value is timestamp (8) ++ value, its changelog value the value alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from millstream.streams.state.cache import CacheEntry
 from millstream.streams.state.changelog import Headers
@@ -53,10 +53,7 @@ class TimestampedWindowStore(WindowRows):
         log_key = data + pack_time(start) + NO_SEQUENCE
         if self.cache is not None:
             self.cache.write(self.row_key(data, start), log_key, stored, timestamp)
-        self.advance(start)
-        if self.is_expired(start):
-            self.expired_puts += 1
-        else:
+        if self.admits(start):
             row_key = self.row_key(data, start)
             self.rows.pending[row_key] = stored
             if stored is None:
@@ -78,34 +75,36 @@ class TimestampedWindowStore(WindowRows):
         """The rows of a window as they are, by key; to be given back to `write_windows`."""
         return RunningRows(lambda data: self._row(data, start))
 
-    def write_windows(self, windows: Mapping[int, RunningRows], written: Written) -> None:
-        """Set rows as a batch has left them, by window start; the windows are open and stand in the order of first use.
+    def write_windows(self, rows: Iterable[tuple[bytes, int, Row]], written: Written) -> None:
+        """Set rows, by key's bytes and start, as a batch has left them; those that are too old by now are forgotten.
 
         `written` is every single step on the way, for the changelog.
         """
         if self.cache is not None:
-            self._write_to_cache(windows, written)
+            rows = list(rows)
+            self._write_to_cache({(data, start): row for data, start, row in rows}, written)
         decoded, pending = self._decoded, self.rows.pending
         pack, encode = self._pack_row_start, self._encode_value
-        for start, rows in windows.items():
+        for data, start, row in rows:
             self.advance(start)
-            for data, row in rows.items():
-                value, timestamp = row
-                row_key = self.row_key(data, start)
-                if value is None:
-                    pending[row_key] = None
-                    decoded.pop(row_key, None)
-                else:
-                    pending[row_key] = pack(timestamp) + encode(value)
-                    decoded[row_key] = row
+            if start < self._deleted_before:
+                continue
+            value, timestamp = row
+            row_key = self.row_key(data, start)
+            if value is None:
+                pending[row_key] = None
+                decoded.pop(row_key, None)
+            else:
+                pending[row_key] = pack(timestamp) + encode(value)
+                decoded[row_key] = row
         if self.changelog is not None and self.cache is None:
             self.changelog.extend(written.keys, written.values, written.timestamps)
 
-    def _write_to_cache(self, windows: Mapping[int, RunningRows], written: Written) -> None:
+    def _write_to_cache(self, rows: Mapping[tuple[bytes, int], Row], written: Written) -> None:
         assert self.cache is not None, "asked for only where there is one"
         for log_key in reversed(dict.fromkeys(reversed(written.keys))):
             data, start = log_key[:-12], unpack_time(log_key, len(log_key) - 12)[0]
-            value, timestamp = windows[start][data]
+            value, timestamp = rows[data, start]
             stored = None
             if value is not None:
                 stored = self._pack_row_start(timestamp) + self._encode_value(value)

@@ -40,10 +40,7 @@ class TimestampedWindowStoreWithHeaders(TimestampedWindowStore):
         row_key = self.row_key(data, start)
         if self.cache is not None:
             self.cache.write(row_key, log_key, stored, timestamp, self.record_headers())
-        self.advance(start)
-        if self.is_expired(start):
-            self.expired_puts += 1
-        else:
+        if self.admits(start):
             self.rows.pending[row_key] = stored
             if stored is None:
                 self._decoded.pop(row_key, None)

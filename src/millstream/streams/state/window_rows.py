@@ -33,7 +33,12 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
     def rows_of_key(
         self, key: object, time_from: int, time_to: int, *, reverse: bool = False
     ) -> list[tuple[int, Stored]]:
-        data = self.key_bytes(key)
+        return self.rows_of_bytes(self.key_bytes(key), time_from, time_to, reverse=reverse)
+
+    def rows_of_bytes(
+        self, data: bytes, time_from: int, time_to: int, *, reverse: bool = False
+    ) -> list[tuple[int, Stored]]:
+        """`rows_of_key`, of the key with these bytes."""
         low = max(time_from, self.oldest_visible())
         if time_to < low:
             return []
