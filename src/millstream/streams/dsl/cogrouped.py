@@ -15,7 +15,12 @@ from millstream.streams.dsl.graph import (
     repartition_node,
 )
 from millstream.streams.dsl.grouped import KGroupedStream
-from millstream.streams.dsl.materialize import AnyMaterialized, key_value_store, retained
+from millstream.streams.dsl.materialize import (
+    AnyMaterialized,
+    key_value_store,
+    retained,
+    window_size_ms,
+)
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import CogroupDefinition
 from millstream.streams.options import Materialized
@@ -228,7 +233,7 @@ class _Cogroup:
         return replace(
             spec,
             kind=StoreKind.TIMESTAMPED_WINDOW,
-            window_size_ms=windows.size_ms,
+            window_size_ms=window_size_ms(materialized, windows.size_ms),
         )
 
     def _result_key(self, key: Serde[Any] | None) -> Serde[Any] | None:  # Any: any key type

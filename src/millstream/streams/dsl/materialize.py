@@ -97,6 +97,14 @@ def retained(spec: StoreSpec, materialized: AnyMaterialized | None, needed_ms: i
     )
 
 
+def window_size_ms(materialized: AnyMaterialized | None, windows_ms: int) -> int:
+    """How long the windows of a store are for those who read it: as its supplier says, or as they are."""
+    supplier = None if materialized is None else materialized.supplier
+    if supplier is None or supplier.window_size is None:
+        return windows_ms
+    return to_ms(supplier.window_size)
+
+
 def _checked_retention(store: str, materialized: AnyMaterialized | None, needed_ms: int) -> int:
     """How long a window store keeps its rows, in milliseconds; ValueError if that is too short (S24)."""
     retention = None if materialized is None else materialized.retention

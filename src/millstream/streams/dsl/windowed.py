@@ -15,6 +15,7 @@ from millstream.streams.dsl.materialize import (
     count_store,
     key_value_store,
     retained,
+    window_size_ms,
 )
 from millstream.streams.dsl.table import KTable
 from millstream.streams.dsl.table_definitions import AggregateDefinition
@@ -178,7 +179,7 @@ class TimeWindowedKStream(Generic[K, V]):
         return replace(
             retained(spec, materialized, windows.retention_ms),
             kind=StoreKind.TIMESTAMPED_WINDOW,
-            window_size_ms=windows.size_ms,
+            window_size_ms=window_size_ms(materialized, windows.size_ms),
             caching=spec.caching and not final,
             time_ordered=final and not in_order_of_keys,
         )

@@ -33,6 +33,9 @@ class Operator(ABC):
     def process(self, batch: Batch, /) -> Batch:
         """What goes on to every child."""
 
+    def shares_store(self) -> None:  # noqa: B027 - a hook of those whose rows show single writes
+        """Operators below look into its store: what they see is the store as it is when each row goes on."""
+
     def forwarding(self, row: int) -> None:  # noqa: B027 - the same
         """Of what `process` gave this row goes on next, alone."""
 

@@ -62,6 +62,8 @@ class Plan:
         self.record_at_a_time = single or not _merges_by_ordinal(source, self._order)
         self._reads_arrays = any(each.operator.reads_arrays for each in self._order)
         self._origins_matter = origins_matter
+        if self.record_at_a_time:
+            _tell_those_that_share(self._order)
         self._forgetful = [e.operator for e in self._order if e.operator.forwards_then_forgets]
 
     def run(self, batch: Batch) -> None:
@@ -221,16 +223,27 @@ def _merges_by_ordinal(source: PlanNode, order: list[PlanNode]) -> bool:
         return False
     if any(each.operator.forwards_then_forgets and _is_asked_below(each) for each in order):
         return False
-    users = Counter(
-        store
-        for each in order
-        if isinstance(each.node, ProcessorNode)
-        for store in each.node.stores
-    )
-    if any(count > 1 for count in users.values()):
+    if _shared_stores(order):
         return False
     turns = {each.name: turn for turn, each in enumerate(order)}
     return all(_is_simple_meeting(source, places, turns) for places in _meetings(order))
+
+
+def _shared_stores(order: list[PlanNode]) -> set[str]:
+    """Stores that more than one of the operators touch."""
+    users = Counter(store for each in order for store in _stores(each))
+    return {store for store, count in users.items() if count > 1}
+
+
+def _stores(each: PlanNode) -> tuple[str, ...]:
+    return each.node.stores if isinstance(each.node, ProcessorNode) else ()
+
+
+def _tell_those_that_share(order: list[PlanNode]) -> None:
+    shared = _shared_stores(order)
+    for each in order:
+        if each.cache is None and not shared.isdisjoint(_stores(each)):
+            each.operator.shares_store()
 
 
 def _is_asked_below(each: PlanNode) -> bool:

@@ -21,6 +21,16 @@ class KeepsRecordHeaders(Operator):
         self.needs_records = inside.needs_records
         self.runs_again = inside.runs_again
 
+    def shares_store(self) -> None:
+        self._inside.shares_store()
+        self.forwards_then_forgets = self._inside.forwards_then_forgets
+
+    def forwarding(self, row: int) -> None:
+        self._inside.forwarding(row)
+
+    def forwarded(self) -> None:
+        self._inside.forwarded()
+
     def process(self, batch: Batch) -> Batch:
         context = self.context
         if not any(batch.headers):

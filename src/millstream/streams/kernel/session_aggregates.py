@@ -17,7 +17,9 @@ from millstream.streams.state.running_rows import NOTHING_WRITTEN, RowKeys, Writ
 from millstream.streams.state.running_sessions import (
     RunningSessions,
     Session,
+    SessionsInTurn,
     SessionsOfKey,
+    SessionWrite,
     StoredSessions,
 )
 from millstream.streams.state.session import SessionStore
@@ -39,6 +41,8 @@ class SessionAggregate(Operator):
         self._interval = EmitInterval(context.config.window_emit_interval_ms)
         self._time, self._emitted = context.node, f"{context.node} emitted"
         self._updates = Updates()
+        self._writes: list[SessionWrite] = []
+        """Those that are seen one by one: each is done when its row goes on."""
 
     def process(self, batch: Batch) -> Batch:
         batch = without_null_keys(self.context, batch)
@@ -80,13 +84,30 @@ class SessionAggregate(Operator):
         for position, (data, key, value, at) in enumerate(zip(*columns, strict=True)):
             if at > stream_time:
                 stream_time = times[self._time] = at
-            sessions = StoredSessions(store, key) if running is None else running.of_key(data)
+            sessions = self._stored(key) if running is None else running.of_key(data)
             self._aggregate(sessions, (position, data, key, value, at), stream_time - lateness)
             if spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
                 if running is not None:
                     store.write_sessions(running.take_changed(), NOTHING_WRITTEN)
                 self._close_sessions(batch, position, closed, stream_time - lateness)
         return closed
+
+    def _stored(self, key: object) -> SessionsOfKey:
+        if self.forwards_then_forgets:
+            return SessionsInTurn(self._store, key, self._writes)
+        return StoredSessions(self._store, key)
+
+    def shares_store(self) -> None:
+        """A session may be removed and put again for one record: who joins the tombstone must not find it yet."""
+        self.forwards_then_forgets = not self._spec.emit_final
+
+    def forwarding(self, _row: int) -> None:
+        if self._writes:
+            self._store.put(*self._writes.pop(0))
+
+    def forwarded(self) -> None:
+        while self._writes:
+            self._store.put(*self._writes.pop(0))
 
     def _aggregate(
         self,

@@ -80,6 +80,9 @@ class WrappedOperator(Process):
         super().__init__(context, spec.supplier, own)
         self._own = own
 
+    def shares_store(self) -> None:
+        self._own.inner.shares_store()
+
     def hold_back(self, cache: RecordCache) -> None:
         """The operator's table is cached."""
         self._own.cache = cache

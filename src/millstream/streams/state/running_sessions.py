@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Session = tuple[int, int, Stored]
 """Start, end, aggregate."""
+SessionWrite = tuple[Windowed[object], Stored, int]
+"""What a store is given: session, aggregate, the time of the record."""
 
 
 class SessionsOfKey(Protocol):
@@ -47,6 +49,19 @@ class StoredSessions:
 
     def set(self, start: int, end: int, aggregate: Stored, at: int) -> None:
         self._store.put(Windowed(self._key, start, end), aggregate, at)
+
+
+class SessionsInTurn(StoredSessions):
+    """One key's, read from the store; writes wait in a list until it is their turn."""
+
+    __slots__ = ("_writes",)
+
+    def __init__(self, store: SessionStore, key: object, writes: list[SessionWrite]) -> None:
+        super().__init__(store, key)
+        self._writes = writes
+
+    def set(self, start: int, end: int, aggregate: Stored, at: int) -> None:
+        self._writes.append((Windowed(self._key, start, end), aggregate, at))
 
 
 class KnownSessions:

@@ -92,6 +92,7 @@ def _aggregate_windows(draft: Draft, grouped: Flow) -> None:
     if draft.chance(0.2) and (windows["type"] != "unlimited" or draft.chance(0.1)):
         strategy = draft.pick("on_window_close", "on_window_close", "on_window_update")
         grouped = replace(grouped, id=draft.add("emit_strategy", grouped, strategy=strategy))
+        windows = {**windows, "closes": strategy == "on_window_close"}
     table = replace(grouped, kind=TABLE, key=key, windows={**windows, "length": size})
     _aggregate(draft, grouped, table, merges=windows["type"] == "session")
 
@@ -143,6 +144,10 @@ def _least_retention(windows: dict) -> int:
 def _window_supplier(draft: Draft, windows: dict, retention: int) -> dict:
     impl, name = draft.pick("in_memory", "persistent"), draft.fresh("store-")
     if windows["type"] == "session":
+        if windows.get(
+            "closes"
+        ):  # Kafka Streams' store on disk cannot be asked for closed sessions
+            impl = "in_memory"
         return {"kind": "session", "impl": impl, "name": name, "retention": retention}
     kind = "window"
     if impl == "persistent" and draft.chance(0.8):

@@ -96,11 +96,14 @@ def join_stream_with_table(draft: Draft, flow: Flow) -> None:
         other = add_table(draft)
         if other.key != flow.key:
             return
+    buffered = other.versioned and other.store is not None and draft.chance(0.4)
+    if buffered:  # the buffer refuses null keys
+        flow = replace(flow, id=draft.add("filter", flow, fn="key_not_null"))
     fields, value = _joiner(draft, flow, other)
     options = {**draft.serdes(flow), **draft.name("join-")}
     if draft.chance(0.2):
         options["other_value"] = other.value
-    if other.versioned and other.store is not None and draft.chance(0.4):
+    if buffered:
         options["grace"] = draft.pick(0, 5, 15)
     joined = {"joined": options} if options else {}
     op_id = draft.add(draft.pick("join", "left_join"), flow, other=other.id, **fields, **joined)

@@ -18,6 +18,8 @@ from millstream.streams import (
     Topology,
 )
 from millstream.streams.errors import StreamsError
+from millstream.streams.serdes import long, string
+from millstream.testing.topology_test_driver import TopologyTestDriver
 
 SECOND = timedelta(seconds=1)
 JOIN_STORE = StoreSupplier(
@@ -72,3 +74,29 @@ def test_a_join_keeps_its_records_in_the_given_stores() -> None:
 def test_a_join_refuses_a_store_that_does_not_fit(other: StoreSupplier, reason: str) -> None:
     with pytest.raises(StreamsError, match=reason):
         joined(JOIN_STORE, other)
+
+
+@pytest.mark.parametrize(("timestamped", "time"), [(True, 20), (False, 10)])
+def test_an_update_of_a_row_without_timestamp_has_the_time_of_its_record(
+    timestamped: bool, time: int
+) -> None:
+    """Stores.persistentKeyValueStore: what Kafka Streams 4.3.1 gives."""
+    builder = StreamsBuilder()
+    supplier = StoreSupplier("counts", timestamped=timestamped)
+    words = builder.stream("in", key=string(), value=string())
+    counts = words.group_by_key().count(materialized=Materialized(supplier=supplier))
+    counts.to_stream().to("out", value=long())
+    with TopologyTestDriver(builder.build()) as driver:
+        topic = driver.input_topic("in", key=string(), value=string())
+        topic.pipe("a", "x", at=20)
+        topic.pipe("a", "y", at=10)
+        assert [r.timestamp for r in driver.read_bytes("out")] == [20, time]
+        assert [r.timestamp for r in driver.read_bytes("test-counts-changelog")] == [20, time]
+
+
+@pytest.mark.parametrize(
+    "options", [{"type": StoreType.IN_MEMORY}, {"with_headers": True}, {"history": SECOND}]
+)
+def test_only_plain_stores_on_disk_go_without_timestamps(options) -> None:
+    with pytest.raises(ValueError, match="store mine: timestamped=False belongs to type ROCKSDB"):
+        StoreSupplier("mine", timestamped=False, **options)
