@@ -101,9 +101,7 @@ class TopologyTestDriver:
         self._tasks = dict.fromkeys(self._task.source_topics, self._task)
         for task in self._global_tasks:
             self._tasks.update(dict.fromkeys(task.source_topics, task))
-        self._sources = frozenset(self._tasks)
         self._next_offsets: dict[str, int] = {}
-        self._patterns = self._task.pattern_of_topic
         self._written: dict[str, list[TestRecord[bytes, bytes]]] = {}
         self._wall_clock_ms = wall_clock_ms
         self._is_closed = False
@@ -149,9 +147,9 @@ class TopologyTestDriver:
         """Pipe one record as bytes and process everything that follows from it."""
         if self._is_closed:
             raise StreamsError(f"the driver is closed: nothing can be piped into {topic}")
-        if topic not in self._sources:
+        if not self._reads(topic):
             raise ValueError(
-                f"the topology does not read topic {topic}; it reads {sorted(self._sources)}"
+                f"the topology does not read topic {topic}; it reads {sorted(self._tasks)}"
             )
         check_kind(f"the timestamp of a record for {topic}", timestamp, int)
         check_headers(f"a record for {topic}", headers)
@@ -301,6 +299,12 @@ class TopologyTestDriver:
             )
         return key, value
 
+    def _reads(self, topic: str) -> bool:
+        """Whether the topology reads the topic, one that a pattern matches included."""
+        if topic not in self._tasks and self._task.maybe_read(topic):
+            self._tasks[topic] = self._task
+        return topic in self._tasks
+
     def _append(
         self,
         topic: str,
@@ -309,7 +313,8 @@ class TopologyTestDriver:
         timestamps: list[int],
         headers: list[Headers],
     ) -> None:
-        counted = self._patterns.get(topic, topic)  # topics of one pattern count together
+        # Topics of one pattern count together.
+        counted = self._task.pattern_of_topic.get(topic, topic)
         first = self._next_offsets.get(counted, 0)
         self._next_offsets[counted] = first + len(keys)
         offsets = range(first, first + len(keys))
@@ -332,7 +337,7 @@ class TopologyTestDriver:
         fed = False
         for batch in (*output.changelogs.values(), *output.sinks.values()):
             self._note(batch)
-            if batch.topic in self._sources:
+            if self._reads(batch.topic):
                 self._append(batch.topic, batch.keys, batch.values, batch.timestamps, batch.headers)
                 fed = True
         return fed

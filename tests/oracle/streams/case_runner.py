@@ -187,7 +187,7 @@ class CaseRunner:
             self._failed("build", error)
             return
         try:
-            driver = self.driver(topology, config, pattern_topics=spec["topics"])
+            driver = self.driver(topology, config)
         except Exception as error:  # noqa: BLE001  # its name is compared
             self._failed("start", error)
             return

@@ -38,7 +38,6 @@ class RestartedDriver(TopologyTestDriver):
     def __init__(self, topology: Topology, config: StreamsConfig, **options: Any) -> None:
         self._topology = topology
         self._kept: dict[str, KeptStores] = {}
-        self._pattern_topics = options.get("pattern_topics", ())
         super().__init__(topology, config, stores=self._stores_of, **options)
 
     def _stores_of(self, task_id: str) -> KeptStores:
@@ -67,7 +66,7 @@ class RestartedDriver(TopologyTestDriver):
             0,
             self._stores_of,
             self._config,
-            pattern_topics=self._pattern_topics,
+            pattern_topics=old.source_topics,
             global_stores=stores,
         )
 

@@ -15,6 +15,7 @@ from millstream.streams import (
     StreamsConfig,
     TopologyBuilder,
 )
+from millstream.streams.errors import TopologyError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import Serde, string
 from millstream.streams.state import in_memory_stores
@@ -239,3 +240,25 @@ def test_a_pattern_reads_the_topics_that_a_task_is_told_of(matching: list[str]) 
         builder.build(), 0, 0, in_memory_stores(), CONFIG, pattern_topics=[*matching, "other"]
     )
     assert list(task.source_topics) == matching
+
+
+def test_a_task_reads_a_topic_that_comes_later_and_matches() -> None:
+    builder = StreamsBuilder()
+    builder.stream(pattern=r"in-\d+").to("out")
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), CONFIG)
+    assert [task.maybe_read(topic) for topic in ("in-1", "other", "in-1")] == [True, False, True]
+    assert task.source_topics == ("in-1",)
+
+
+def test_a_topic_that_matches_two_patterns_is_refused_when_it_comes() -> None:
+    """As Kafka Streams' threads do it; its test driver takes one of them, by the hash of the patterns."""
+    builder = StreamsBuilder()
+    builder.stream(pattern=r"in.*", name="first").to("out")
+    builder.stream(pattern=r".*1", name="second").to("out")
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), CONFIG)
+    assert task.maybe_read("in2")
+    sentence = (
+        "topic in1 matches pattern in.\\* of first and pattern .\\*1 of second: narrow one of them"
+    )
+    with pytest.raises(TopologyError, match=sentence):
+        task.maybe_read("in1")

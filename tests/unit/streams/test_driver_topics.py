@@ -123,3 +123,45 @@ def test_a_closed_driver_takes_nothing(driver: TopologyTestDriver) -> None:
     driver.close()
     with pytest.raises(StreamsError, match="the driver is closed"):
         records.pipe_value("a")
+
+
+def of_pattern(builder: StreamsBuilder) -> TopologyTestDriver:
+    return TopologyTestDriver(builder.build(), StreamsConfig("app", string(), string()))
+
+
+def test_a_pattern_reads_what_is_piped_into_a_topic_that_matches() -> None:
+    builder = StreamsBuilder()
+    builder.stream(pattern="in.*").to("out")
+    with of_pattern(builder) as driver:
+        for topic, value in (("in1", "a"), ("in2", "b"), ("in1", "c")):
+            driver.input_topic(topic).pipe("k", value)
+        assert driver.output_topic("out").read_values() == ["a", "b", "c"]
+
+
+def test_a_topic_that_no_pattern_matches_is_refused() -> None:
+    """All of its name must match."""
+    builder = StreamsBuilder()
+    builder.stream(pattern="in.*").to("out")
+    with of_pattern(builder) as driver:
+        driver.input_topic("in1").pipe("k", "a")
+        for topic in ("xin1", "other"):
+            with pytest.raises(ValueError, match=f"does not read topic {topic}; it reads"):
+                driver.input_topic(topic).pipe("k", "a")
+
+
+def test_an_output_that_the_pattern_matches_goes_in_again() -> None:
+    builder = StreamsBuilder()
+    short = builder.stream(pattern="o.*").filter(lambda _, value: len(value) < 4)
+    short.map_values(lambda value: value + "B").to("out")
+    with of_pattern(builder) as driver:
+        driver.input_topic("o1").pipe("k", "v")
+        assert driver.output_topic("out").read_values() == ["vB", "vBB", "vBBB"]
+
+
+def test_streams_of_one_pattern_share_its_source() -> None:
+    builder = StreamsBuilder()
+    builder.stream(pattern="in.*").map_values(lambda value: value + "1").to("out")
+    builder.stream(pattern="in.*").map_values(lambda value: value + "2").to("out")
+    with of_pattern(builder) as driver:
+        driver.input_topic("in1").pipe("k", "v")
+        assert driver.output_topic("out").read_values() == ["v1", "v2"]

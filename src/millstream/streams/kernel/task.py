@@ -21,10 +21,10 @@ from millstream.streams.kernel.compile import make_operator, source_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
 from millstream.streams.kernel.idling import Idling, Readiness
+from millstream.streams.kernel.inputs import Inputs
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
 from millstream.streams.kernel.processors import Process
-from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, SourceReader
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.state import TaskState
 from millstream.streams.kernel.stateless import PassThrough
@@ -119,15 +119,13 @@ class StreamTask:
         nodes = self._make_nodes(sub_topology)
         self._depth_first = DepthFirst(self._context, self._failed)
         self._nodes = nodes
-        queues: dict[str, RecordQueue] = {}
-        self._plans: dict[str, Plan] = {}
         self._caches = TaskCaches(self._stores, nodes, self._context, self._make_plan)
-        for each in nodes.values():
-            if isinstance(each.node, SourceNode):
-                self._plans[each.name] = self._make_plan(each)
-                for reader in self._readers(each.node, pattern_topics):
-                    queues[reader.topic] = RecordQueue(reader, self._context, self._failures)
-        self._group = PartitionGroup(queues)
+        sources = [each.node for each in nodes.values() if isinstance(each.node, SourceNode)]
+        self._plans = {each.name: self._make_plan(nodes[each.name]) for each in sources}
+        self._inputs = Inputs(sources, topology, self._context, self._failures)
+        for topic in pattern_topics:
+            self._inputs.maybe_read(topic)
+        self._group = self._inputs.group
         self._idling = Idling(config.max_task_idle_ms)
         self._has_processors = self._start_processors()
 
@@ -139,14 +137,16 @@ class StreamTask:
         return tuple(self._group.queues)
 
     @property
-    def pattern_of_topic(self) -> dict[str, str]:
+    def pattern_of_topic(self) -> Mapping[str, str]:
         """The pattern by which a topic is read, for topics that are read by one."""
-        patterns = {}
-        for topic, queue in self._group.queues.items():
-            source = self._nodes[queue.reader.node].node
-            if isinstance(source, SourceNode) and source.pattern is not None:
-                patterns[topic] = source.pattern
-        return patterns
+        return self._inputs.pattern_of_topic
+
+    def maybe_read(self, topic: str) -> bool:
+        """Whether `add` takes records of this topic; one that a pattern matches is a source topic from now on.
+
+        Raises TopologyError where patterns of two sources match it.
+        """
+        return self._inputs.maybe_read(topic)
 
     @property
     def changelog_topics(self) -> dict[str, str]:
@@ -397,17 +397,6 @@ class StreamTask:
 
     def _real_topic(self, topic: str) -> str:
         return self._topology.decorated(topic, self.config.application_id)
-
-    def _readers(self, source: SourceNode, pattern_topics: Iterable[str]) -> list[SourceReader]:
-        import re
-
-        config = self.config
-        key, value = source_serdes(source, config)
-        timestamps = source.timestamps or config.default_timestamps
-        topics = [self._real_topic(topic) for topic in source.topics]
-        if source.pattern is not None:
-            topics += [t for t in pattern_topics if re.fullmatch(source.pattern, t)]
-        return [SourceReader(source.name, topic, key, value, timestamps) for topic in topics]
 
     def _start_processors(self) -> bool:
         """Give every processor its way to forward, then call init in the order of the nodes."""
