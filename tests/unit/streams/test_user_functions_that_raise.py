@@ -475,6 +475,24 @@ IN_A_BATCH: dict[str, Callable[[StreamsBuilder], object]] = {
     "selector of a ready-made aggregate": lambda b: (
         b.stream("in").group_by_key().aggregate(max_of(no_c))
     ),
+    "aggregator of windows": lambda b: (
+        b.stream("in")
+        .group_by_key()
+        .windowed_by(TimeWindows.tumbling(SECOND))
+        .aggregate(str, lambda key, value, _: no_c(value))
+    ),
+    "aggregator of sliding windows": lambda b: (
+        b.stream("in")
+        .group_by_key()
+        .windowed_by(SlidingWindows.of(SECOND))
+        .aggregate(str, lambda key, value, _: no_c(value))
+    ),
+    "aggregator of sessions": lambda b: (
+        b.stream("in")
+        .group_by_key()
+        .windowed_by(SessionWindows.of(SECOND))
+        .aggregate(str, lambda key, value, _: no_c(value), lambda key, one, _: one)
+    ),
     "predicate of a stored table": lambda b: b.table("in").filter(
         lambda _, value: no_c(value) != "", materialized=Materialized("s")
     ),

@@ -81,15 +81,20 @@ class SessionAggregate(Operator):
         times, stream_time = store.times, store.times.get(self._time, -1)
         lateness = spec.windows.grace_ms + spec.windows.gap_ms
         columns = keys, batch.keys, batch.values, batch.timestamps
-        for position, (data, key, value, at) in enumerate(zip(*columns, strict=True)):
-            if at > stream_time:
-                stream_time = times[self._time] = at
-            sessions = self._stored(key) if running is None else running.of_key(data)
-            self._aggregate(sessions, (position, data, key, value, at), stream_time - lateness)
-            if spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
-                if running is not None:
-                    store.write_sessions(running.take_changed(), NOTHING_WRITTEN)
-                self._close_sessions(batch, position, closed, stream_time - lateness)
+        position = 0
+        try:
+            for position, (data, key, value, at) in enumerate(zip(*columns, strict=True)):
+                if at > stream_time:
+                    stream_time = times[self._time] = at
+                sessions = self._stored(key) if running is None else running.of_key(data)
+                self._aggregate(sessions, (position, data, key, value, at), stream_time - lateness)
+                if spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
+                    if running is not None:
+                        store.write_sessions(running.take_changed(), NOTHING_WRITTEN)
+                    self._close_sessions(batch, position, closed, stream_time - lateness)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[position]
+            raise
         return closed
 
     def _stored(self, key: object) -> SessionsOfKey:

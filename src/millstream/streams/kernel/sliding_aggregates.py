@@ -112,25 +112,30 @@ class SlidingAggregate(Operator):
         times, stream_time = store.times, store.times.get(self._time, -1)
         known: dict[bytes, _Key] = {}
         columns = keys, batch.keys, batch.values, batch.timestamps
-        for position, (data, key, value, at) in enumerate(zip(*columns, strict=True)):
-            if at > stream_time:
-                stream_time = times[self._time] = at
-            self._close_time = stream_time - grace
-            if at + 1 + self._difference <= self._close_time:
-                self.context.dropped_records += 1
-                continue
-            if data not in known:
-                windows = StoredWindows(store, key) if running is None else running.of_key(data)
-                known[data] = _Key(key, data, windows)
-            record = _Record(position, known[data], value, at)
-            if at < self._difference:
-                self._process_early(record)  # which gives nothing out
-                continue
-            self._process(record)
-            if self._spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
-                if running is not None:
-                    store.write_windows(running.take_changed(), NOTHING_WRITTEN)
-                self._close_windows(batch, position, closed)
+        position = 0
+        try:
+            for position, (data, key, value, at) in enumerate(zip(*columns, strict=True)):
+                if at > stream_time:
+                    stream_time = times[self._time] = at
+                self._close_time = stream_time - grace
+                if at + 1 + self._difference <= self._close_time:
+                    self.context.dropped_records += 1
+                    continue
+                if data not in known:
+                    windows = StoredWindows(store, key) if running is None else running.of_key(data)
+                    known[data] = _Key(key, data, windows)
+                record = _Record(position, known[data], value, at)
+                if at < self._difference:
+                    self._process_early(record)  # which gives nothing out
+                    continue
+                self._process(record)
+                if self._spec.emit_final and self._interval.is_over(self.context.wall_clock_ms):
+                    if running is not None:
+                        store.write_windows(running.take_changed(), NOTHING_WRITTEN)
+                    self._close_windows(batch, position, closed)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[position]
+            raise
         return closed
 
     def _process(self, record: _Record) -> None:

@@ -123,35 +123,41 @@ class WindowAggregate(Operator):
         current: list[_Window] = []
         low = high = dropped = 0
         record = -1
-        for by, key, value, at in zip(
-            keys, batch.keys, batch.values, batch.timestamps, strict=True
-        ):
-            record += 1
-            if at > stream_time:  # noqa: PLR1730  # a call takes longer
-                stream_time = at
-            if not low <= at < high:
-                low, high = windows.span(at)
-                current = [self._window(start, opened, open_window) for start in windows.starts(at)]
-            for window in current:
-                if window.end <= stream_time - grace:
-                    dropped += 1
-                    continue
-                rows = window.rows
-                before, timestamp = rows[by]
-                if before is None:
-                    before, timestamp = initializer(), at
-                elif timestamp < at:
-                    timestamp = at
-                aggregate = aggregator(key, value, before)
-                rows[by] = (aggregate, timestamp if aggregate is not None else at)
-                known = window.names.get(by)
-                if known is None:
-                    known = window.names[by] = name(by, window.start, window.end)
-                records.append(record)
-                names.append(known)
-                aggregates.append(aggregate)
-                timestamps.append(timestamp)
-                old.append(before)
+        try:
+            for by, key, value, at in zip(
+                keys, batch.keys, batch.values, batch.timestamps, strict=True
+            ):
+                record += 1
+                if at > stream_time:  # noqa: PLR1730  # a call takes longer
+                    stream_time = at
+                if not low <= at < high:
+                    low, high = windows.span(at)
+                    current = [
+                        self._window(start, opened, open_window) for start in windows.starts(at)
+                    ]
+                for window in current:
+                    if window.end <= stream_time - grace:
+                        dropped += 1
+                        continue
+                    rows = window.rows
+                    before, timestamp = rows[by]
+                    if before is None:
+                        before, timestamp = initializer(), at
+                    elif timestamp < at:
+                        timestamp = at
+                    aggregate = aggregator(key, value, before)
+                    rows[by] = (aggregate, timestamp if aggregate is not None else at)
+                    known = window.names.get(by)
+                    if known is None:
+                        known = window.names[by] = name(by, window.start, window.end)
+                    records.append(record)
+                    names.append(known)
+                    aggregates.append(aggregate)
+                    timestamps.append(timestamp)
+                    old.append(before)
+        except Exception:
+            self.context.failed_ordinal = batch.ordinals[record]
+            raise
         times[self._time] = stream_time
         self.context.dropped_records += dropped
         return updates
