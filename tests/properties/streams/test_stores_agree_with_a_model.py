@@ -109,8 +109,7 @@ class Sessions(Model):
 
     def put(self, store: Any, key: str, value: str | None, start: int, length: int) -> None:
         store.put(Windowed(key, start, start + length), value)
-        if value is not None or self.spec.persistent:
-            self.newest = max(self.newest, start + length)
+        self.newest = max(self.newest, start + length)
         self.rows.pop((start + length, start, key), None)
         if value is not None:
             self.rows[start + length, start, key] = value

@@ -81,7 +81,7 @@ class KnownSessions:
         return [session for session in self._sessions[first:] if session[0] <= latest_start]
 
     def set(self, start: int, end: int, aggregate: Stored, _at: int) -> None:
-        if not self._store.admits_session(end, aggregate):
+        if not self._store.admits(end):
             return
         order, sessions = self._store.order_of(start, end), self._sessions
         place = bisect_left(self._order, order)

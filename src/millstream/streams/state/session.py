@@ -44,25 +44,31 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         written = self.encoded(session.key, value)[1]
         self.put_row(session, written, self.now() if timestamp is None else timestamp)
 
-    def put_row(self, session: Windowed[Stored], stored: bytes | None, timestamp: int) -> None:
-        """Set the stored form of a session."""
+    def remove(self, session: Windowed[Stored]) -> None:
+        """Remove a session. In memory it is not the newest one by that, as it is by putting None."""
+        stays = session.end_ms > self._newest and not self.spec.persistent
+        self.put_row(session, None, self.now(), is_admitted=stays)
+
+    def put_row(
+        self,
+        session: Windowed[Stored],
+        stored: bytes | None,
+        timestamp: int,
+        *,
+        is_admitted: bool = False,
+    ) -> None:
+        """Set the stored form of a session. `is_admitted`: whatever its end is, which then is not noted."""
         key = self._changelog_key(session.key, session.start_ms, session.end_ms)
         row_key = self._row_key(key, session.end_ms)
         if self.cache is not None:
             headers = self.record_headers() if self.spec.with_headers else None
             self.cache.write(row_key, key, stored, timestamp, headers)
-        if self.admits_session(session.end_ms, stored):
+        if is_admitted or self.admits(session.end_ms):
             self.rows.put(row_key, stored)
         if self.changelog is not None and self.cache is None:
             written = None if stored is None else self.logged_value(stored)
             headers = self.logged_headers(stored, self.record_headers())
             self.changelog.append(key, written, timestamp, headers)
-
-    def admits_session(self, end: int, aggregate: object) -> bool:
-        """`admits`, of a session that is set or removed (None): in memory a removal is not the newest session."""
-        if aggregate is None and end > self._newest and not self.spec.persistent:
-            return True
-        return self.admits(end)
 
     @property
     def takes_columns(self) -> bool:
@@ -101,10 +107,6 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def aggregate_of(self, row: Stored) -> Stored:
         """The aggregate that operators work with, of a row as processors see it."""
         return row
-
-    def remove(self, session: Windowed[Stored]) -> None:
-        """Remove a session."""
-        self.put(session, None)
 
     def change_of(self, entry: CacheEntry) -> Change:
         data, start, end = self._split(entry.row_key)
