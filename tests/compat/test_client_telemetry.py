@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from millstream.clients.core.otlp import DataPoint, metrics_data
+from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 TEMPORALITY = "AGGREGATION_TEMPORALITY"
-LIMIT_S = 60
 READER = """
 import java.nio.file.*;
 import org.apache.kafka.shaded.io.opentelemetry.proto.metrics.v1.*;
@@ -63,7 +63,7 @@ def test_kafkas_classes_read_what_we_write(tmp_path: Path) -> None:
     source.write_text(READER)
     done = subprocess.run(
         ["java", "-Dfile.encoding=UTF-8", "-cp", CLASSPATH, str(source), str(tmp_path / "metrics")],
-        capture_output=True, timeout=LIMIT_S, check=False,
+        capture_output=True, timeout=LONG_ENOUGH_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode().splitlines() == [

@@ -15,6 +15,7 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 
@@ -59,7 +60,7 @@ log.dirs={data}
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()
-        assert process.wait(30) == 143, (tmp_path / "kafka.log").read_text()[-2_000:]
+        assert process.wait(LONG_ENOUGH_S) == 143, (tmp_path / "kafka.log").read_text()[-2_000:]
 
 
 def produce(bootstrap: str, values: list[str], codec: str) -> None:
@@ -69,7 +70,7 @@ def produce(bootstrap: str, values: list[str], codec: str) -> None:
     )  # fmt: skip
     for value in values:
         producer.produce("carried", value, on_delivery=lambda error, _: failures.append(error))
-    assert producer.flush(50) == 0
+    assert producer.flush(LONG_ENOUGH_S) == 0
     assert not any(failures), failures
 
 

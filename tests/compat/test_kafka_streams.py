@@ -25,6 +25,7 @@ from millstream.protocol.generated.streams_group_describe import (
 )
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
+from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 HAS_STREAMS = any(
@@ -93,7 +94,7 @@ def instance(
 def stop(process: subprocess.Popen[str]) -> None:
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(30) == 0
+    assert process.wait(LONG_ENOUGH_S) == 0
 
 
 def tool(broker: Broker, name: str, *arguments: str) -> str:
@@ -113,7 +114,7 @@ def produce(broker: Broker, text: str) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
     for number, word in enumerate(text.split()):
         producer.produce("words", word, partition=number % PARTITIONS)
-    assert producer.flush(30) == 0
+    assert producer.flush(LONG_ENOUGH_S) == 0
 
 
 def read_counts(broker: Broker, expected: dict[str, int]) -> dict[str, int]:

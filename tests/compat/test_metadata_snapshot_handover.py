@@ -34,6 +34,7 @@ from millstream.protocol.generated.describe_user_scram_credentials import (
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
+from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -82,7 +83,7 @@ super.users=User:ANONYMOUS
         yield f"127.0.0.1:{port}"
     finally:
         process.terminate()
-        assert process.wait(30) == 143, (tmp_path / "kafka.log").read_text()[-2_000:]
+        assert process.wait(LONG_ENOUGH_S) == 143, (tmp_path / "kafka.log").read_text()[-2_000:]
 
 
 def wait_for(port: int) -> None:

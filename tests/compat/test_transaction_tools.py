@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
+from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 RECORDS = 300
@@ -54,7 +55,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
         for number in range(RECORDS):
             producer.produce("in", str(number).encode(), key=b"k")
-        assert producer.flush(30) == 0
+        assert producer.flush(LONG_ENOUGH_S) == 0
         run_tool(
             "TransactionalMessageCopier", "--broker-list", broker.bootstrap_servers, "--transactional-id", "copier",
             "--input-topic", "in", "--input-partition", "0", "--output-topic", "out", "--consumer-group", "copiers",
@@ -76,7 +77,7 @@ def read(broker: Broker, topic: str) -> list[str]:
     consumer.assign([TopicPartition(topic, 0, 0)])
     values = []
     while True:
-        message = consumer.poll(30)
+        message = consumer.poll(LONG_ENOUGH_S)
         assert message is not None, "the end is not reached"
         if message.error() is not None:
             assert message.error().code() == KafkaError._PARTITION_EOF

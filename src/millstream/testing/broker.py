@@ -34,7 +34,7 @@ class Broker:
         data: str | Path | None = None,
         settings: Mapping[str, str] | None = None,
         port: int = 0,
-        start_timeout_s: float = 20.0,
+        start_timeout_s: float = 60.0,
     ) -> None:
         """`data`: where logs are kept; by default a temporary directory that goes with the broker.
 

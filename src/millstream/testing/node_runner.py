@@ -19,7 +19,7 @@ from millstream.errors import MillstreamError
 from millstream.net.event_loop import event_loop_factory
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
-STOP_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 60.0
 
 
 class NodeFailed(MillstreamError):

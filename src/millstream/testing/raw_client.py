@@ -19,7 +19,8 @@ from millstream.protocol.generated.produce import (
 from millstream.records.builder import build_batch
 from millstream.records.record import Record
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
+"""Of one answer; what a broker that is busy with other things needs."""
 Content: TypeAlias = (
     Any  # Any: the message classes of whatever API a test asks; it knows them, types cannot
 )

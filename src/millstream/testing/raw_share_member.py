@@ -83,7 +83,7 @@ class RawShareMember:
         """The whole answer; `epoch` other than the session's own is what some tests are about."""
         batches = [share_fetch.AcknowledgementBatch(a, b, list(c)) for a, b, c in acknowledgements]
         partition = share_fetch.FetchPartition(0, batches)
-        known = {"max_wait_ms": 200, "min_bytes": 1, "max_records": 500, "batch_size": 500}
+        known = {"max_wait_ms": 20_000, "min_bytes": 1, "max_records": 500, "batch_size": 500}
         request = share_fetch.ShareFetchRequest(
             group_id=self.group_id,
             member_id=self.member_id,
@@ -94,7 +94,7 @@ class RawShareMember:
         return self.client.ask(ApiKey.SHARE_FETCH, 2, request)
 
     def acquire(self, **fields: Any) -> list[tuple[int, int, int]]:  # Any: as for `fetch`
-        """(first offset, last offset, delivery count) of what comes."""
+        """(first offset, last offset, delivery count) of what comes. Where nothing is to come: with a short `max_wait_ms`."""
         answer = self.fetch(**fields)
         assert answer.error_code == 0, answer
         partitions = [partition for topic in answer.responses for partition in topic.partitions]

@@ -11,12 +11,13 @@ import confluent_kafka
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka import TopicPartition as AioTopicPartition
 
+from tests.patience import LONG_ENOUGH_S
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # its loader of schemas uses such
     from kafka import KafkaConsumer, KafkaProducer
     from kafka import TopicPartition as PythonTopicPartition
 
-LIMIT_S = 30
 BYTES_MAX = 4_000_000
 Headers = list[tuple[str, bytes | None]]
 
@@ -68,7 +69,7 @@ class Confluent:
                 timestamp=row.timestamp_ms,
                 headers=row.headers,
             )
-        assert producer.flush(LIMIT_S) == 0
+        assert producer.flush(LONG_ENOUGH_S) == 0
 
     def _read(self, bootstrap: str, topic: str, count: int, read_committed: bool) -> list[Row]:
         consumer = confluent_kafka.Consumer(
@@ -80,7 +81,7 @@ class Confluent:
         )
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
         rows: list[Row] = []
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while len(rows) < count:
             assert time.monotonic() < deadline, f"{len(rows)} of {count} records"
             for message in consumer.consume(count - len(rows), 0.2):
@@ -110,7 +111,7 @@ class KafkaPython:
         )
         for row in rows:
             producer.send(topic, row.value, row.key, row.headers, 0, row.timestamp_ms)
-        producer.flush(LIMIT_S)
+        producer.flush(LONG_ENOUGH_S)
         producer.close()
 
     def _read(self, bootstrap: str, topic: str, count: int, read_committed: bool) -> list[Row]:
@@ -122,7 +123,7 @@ class KafkaPython:
         )
         consumer.assign([PythonTopicPartition(topic, 0)])
         rows: list[Row] = []
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while len(rows) < count:
             assert time.monotonic() < deadline, f"{len(rows)} of {count} records"
             for records in consumer.poll(200).values():
@@ -156,7 +157,7 @@ class Aiokafka:
             isolation_level="read_committed" if read_committed else "read_uncommitted",
         ) as consumer:
             consumer.assign([AioTopicPartition(topic, 0)])
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 while len(rows) < count:
                     for records in (await consumer.getmany(timeout_ms=200)).values():
                         rows += [Row(r.key, r.value, list(r.headers), r.timestamp) for r in records]

@@ -9,9 +9,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 RECORDS = 10_000
-LIMIT_S = 60
 pytestmark = pytest.mark.compat
 
 
@@ -41,7 +41,7 @@ def consumer(broker: Broker, group: str | None = None) -> AIOKafkaConsumer:
 
 async def read(reader: AIOKafkaConsumer, count: int) -> list[tuple[int, str]]:
     got: list[tuple[int, str]] = []
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while len(got) < count:
             for records in (await reader.getmany(timeout_ms=200)).values():
                 for record in records:
@@ -97,7 +97,7 @@ async def test_a_group_of_two_rebalances_commits_and_resumes_after_a_restart(
 
 
 async def wait_for_assignments(members: list[AIOKafkaConsumer]) -> list[list[int]]:
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while True:
             for member in members:
                 assert await member.getmany(timeout_ms=50) == {}

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 pytestmark = [
     pytest.mark.compat,
@@ -26,7 +27,7 @@ LINES = "".join(f"key-{n}:value {n}\n" for n in range(200)) + "no key\n"
 def ended(command: list[str], given: str = "", **environment: str) -> str:
     done = subprocess.run(
         command, input=given, env=os.environ | environment,
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

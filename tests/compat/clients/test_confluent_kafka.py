@@ -9,9 +9,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic, ResourceType
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 RECORDS = 10_000
-LIMIT_S = 60
 pytestmark = pytest.mark.compat
 
 
@@ -46,16 +46,16 @@ def send(
                 break
             except BufferError:
                 sender.poll(0.1)
-    assert sender.flush(LIMIT_S) == 0
+    assert sender.flush(LONG_ENOUGH_S) == 0
     assert failed == []
 
 
 def read(reader: Consumer, count: int) -> list[tuple[int, str]]:
     """(partition, value) of the next `count` records."""
     got: list[tuple[int, str]] = []
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while len(got) < count:
-        assert time.monotonic() < deadline, f"{len(got)} of {count} records in {LIMIT_S} s"
+        assert time.monotonic() < deadline, f"{len(got)} of {count} records in {LONG_ENOUGH_S} s"
         for message in reader.consume(1000, 0.2):
             assert message.error() is None
             assert message.key() == b"key of " + message.value()
@@ -65,7 +65,9 @@ def read(reader: Consumer, count: int) -> list[tuple[int, str]]:
 
 def create(broker: Broker, topic: str, partitions: int = 1, **config: str) -> AdminClient:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(LIMIT_S)
+    admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(
+        LONG_ENOUGH_S
+    )
     return admin
 
 
@@ -84,7 +86,10 @@ def test_ten_thousand_records_come_back_as_they_went(
     reader = consumer(shared_broker, "readers")
     reader.assign([TopicPartition(topic, 0, 0)])
     assert read(reader, RECORDS) == [(0, value) for value in values]
-    assert reader.get_watermark_offsets(TopicPartition(topic, 0), timeout=LIMIT_S) == (0, RECORDS)
+    assert reader.get_watermark_offsets(TopicPartition(topic, 0), timeout=LONG_ENOUGH_S) == (
+        0,
+        RECORDS,
+    )
     reader.close()
 
 
@@ -119,21 +124,21 @@ def test_a_group_of_two_rebalances_commits_and_resumes_after_a_restart(
     resumed = consumer(broker, "pair")
     resumed.subscribe([topic])
     assert read(resumed, 1) == [(1, "after restart")]
-    committed = resumed.committed([TopicPartition(topic, p) for p in (0, 1)], timeout=LIMIT_S)
+    committed = resumed.committed([TopicPartition(topic, p) for p in (0, 1)], timeout=LONG_ENOUGH_S)
     assert [each.offset for each in committed] == [501, 501]
     resumed.close()
 
 
 def wait_for_assignments(members: list[Consumer]) -> list[list[int]]:
     """Polls until every member has partitions."""
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while True:
         for member in members:
             assert member.poll(0.05) is None
         assigned = [[each.partition for each in member.assignment()] for member in members]
         if all(assigned):
             return assigned
-        assert time.monotonic() < deadline, f"no rebalance in {LIMIT_S} s: {assigned}"
+        assert time.monotonic() < deadline, f"no rebalance in {LONG_ENOUGH_S} s: {assigned}"
 
 
 def test_topics_are_created_described_extended_and_deleted(
@@ -141,16 +146,16 @@ def test_topics_are_created_described_extended_and_deleted(
 ) -> None:
     admin = create(shared_broker, topic, partitions=2, **{"retention.ms": "12345"})
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    described = admin.describe_configs([resource])[resource].result(LIMIT_S)
+    described = admin.describe_configs([resource])[resource].result(LONG_ENOUGH_S)
     assert (described["retention.ms"].value, described["retention.ms"].is_default) == (
         "12345",
         False,
     )
-    admin.create_partitions([NewPartitions(topic, 5)])[topic].result(LIMIT_S)
-    assert len(admin.list_topics(topic, timeout=LIMIT_S).topics[topic].partitions) == 5
-    assert [node.id for node in admin.describe_cluster().result(LIMIT_S).nodes] == [1]
-    admin.delete_topics([topic])[topic].result(LIMIT_S)
-    assert topic not in admin.list_topics(timeout=LIMIT_S).topics
+    admin.create_partitions([NewPartitions(topic, 5)])[topic].result(LONG_ENOUGH_S)
+    assert len(admin.list_topics(topic, timeout=LONG_ENOUGH_S).topics[topic].partitions) == 5
+    assert [node.id for node in admin.describe_cluster().result(LONG_ENOUGH_S).nodes] == [1]
+    admin.delete_topics([topic])[topic].result(LONG_ENOUGH_S)
+    assert topic not in admin.list_topics(timeout=LONG_ENOUGH_S).topics
 
 
 def test_errors_of_the_admin_client_have_kafkas_names(shared_broker: Broker, topic: str) -> None:
@@ -163,7 +168,7 @@ def test_errors_of_the_admin_client_have_kafkas_names(shared_broker: Broker, top
         (NewTopic(topic + "-d", 1, 1, config={"no.such": "x"}), KafkaError.INVALID_CONFIG),
     ):
         with pytest.raises(KafkaException) as refused:
-            admin.create_topics([bad])[bad.topic].result(LIMIT_S)
+            admin.create_topics([bad])[bad.topic].result(LONG_ENOUGH_S)
         assert refused.value.args[0].code() == code
 
 
@@ -177,7 +182,7 @@ def test_offsets_beyond_the_end_are_out_of_range(shared_broker: Broker, topic: s
         }
     )
     reader.assign([TopicPartition(topic, 0, 99)])
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while (message := reader.poll(0.2)) is None:
         assert time.monotonic() < deadline
     assert message.error().code() == KafkaError._AUTO_OFFSET_RESET

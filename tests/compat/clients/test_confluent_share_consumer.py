@@ -11,8 +11,8 @@ from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
 from millstream.testing.raw_share_member import configure_group
+from tests.patience import LONG_ENOUGH_S
 
-LIMIT_S = 60
 RECORDS = 2_000
 pytestmark = pytest.mark.compat
 
@@ -37,7 +37,7 @@ def filled(quick_broker: Broker, topic: str) -> str:
     sender = Producer({"bootstrap.servers": quick_broker.bootstrap_servers, "linger.ms": 5})
     for number in range(RECORDS):
         sender.produce(topic, str(number), partition=number % 3)
-    assert sender.flush(LIMIT_S) == 0
+    assert sender.flush(LONG_ENOUGH_S) == 0
     return topic
 
 
@@ -55,9 +55,9 @@ def read(
 ) -> list[tuple[int, int]]:
     """(number, delivery count) of what comes; each number that `release_every` divides goes back the first time."""
     got: list[tuple[int, int]] = []
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while len(got) < wanted:
-        assert time.monotonic() < deadline, f"{len(got)} of {wanted} records in {LIMIT_S} s"
+        assert time.monotonic() < deadline, f"{len(got)} of {wanted} records in {LONG_ENOUGH_S} s"
         for each in members:
             for message in each.poll(0.2):
                 assert message.error() is None
@@ -73,7 +73,7 @@ def read(
 def test_every_record_comes_once(quick_broker: Broker, filled: str) -> None:
     with member(quick_broker, filled) as reader:
         got = read([reader], RECORDS)
-        assert all(error is None for error in reader.commit_sync(LIMIT_S).values())
+        assert all(error is None for error in reader.commit_sync(LONG_ENOUGH_S).values())
     assert sorted(got) == [(number, 1) for number in range(RECORDS)]
 
 
@@ -94,7 +94,7 @@ def test_what_is_released_comes_again(quick_broker: Broker, filled: str) -> None
 def test_a_successor_goes_on_where_a_member_has_stopped(quick_broker: Broker, filled: str) -> None:
     with member(quick_broker, filled, **{"share.acknowledgement.mode": "explicit"}) as reader:
         first = read([reader], 1, release_every=RECORDS)
-        reader.commit_sync(LIMIT_S)
+        reader.commit_sync(LONG_ENOUGH_S)
     accepted = {number for number, _ in first if number % RECORDS}
     with member(quick_broker, filled) as successor:
         rest = read([successor], RECORDS - len(accepted))

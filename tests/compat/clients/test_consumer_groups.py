@@ -13,8 +13,8 @@ from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
-LIMIT_S = 60
 PARTITIONS = 6
 pytestmark = pytest.mark.compat
 
@@ -39,7 +39,7 @@ def topic(broker: Broker) -> str:
     """Six partitions with ten records each."""
     name = f"topic-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(LIMIT_S)
+    admin.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(LONG_ENOUGH_S)
     send(broker, name, 60)
     return name
 
@@ -48,7 +48,7 @@ def send(broker: Broker, topic: str, count: int) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for number in range(count):
         producer.produce(topic, str(number), partition=number % PARTITIONS)
-    assert producer.flush(LIMIT_S) == 0
+    assert producer.flush(LONG_ENOUGH_S) == 0
 
 
 class Members:
@@ -83,7 +83,7 @@ class Members:
 
     def poll_until(self, is_done: Callable[[], bool]) -> None:
         """Everybody polls, and commits what it got."""
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while not is_done():
             assert time.monotonic() < deadline, (self.shares(), len(self.values))
             for consumer in self.running:
@@ -133,7 +133,7 @@ def test_who_is_not_heard_of_loses_its_partitions(members: Members, broker: Brok
         f"c.subscribe(['{members.subscription}'])\n"
         "while not c.assignment(): c.poll(0.1)\nos.kill(os.getpid(), 9)"
     )
-    subprocess.run([sys.executable, "-c", program], timeout=LIMIT_S, check=False)
+    subprocess.run([sys.executable, "-c", program], timeout=LONG_ENOUGH_S, check=False)
     members.add()
     assert members.settle([6]) == [6]
 
@@ -141,7 +141,7 @@ def test_who_is_not_heard_of_loses_its_partitions(members: Members, broker: Brok
 def test_topics_are_found_by_regular_expression(members: Members, broker: Broker) -> None:
     prefix = members.subscription
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(f"{prefix}-more", 2, 1)])[f"{prefix}-more"].result(LIMIT_S)
+    admin.create_topics([NewTopic(f"{prefix}-more", 2, 1)])[f"{prefix}-more"].result(LONG_ENOUGH_S)
     members.subscription = f"^{prefix}.*"
     members.add()
     assert members.settle([8]) == [8]

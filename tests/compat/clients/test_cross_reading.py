@@ -13,12 +13,12 @@ import pytest
 from millstream.clients import Consumer, Producer, RangeReader
 from millstream.testing.broker import Broker
 from tests.compat.clients.others import Aiokafka, Confluent, KafkaPython, Other, Row
+from tests.patience import LONG_ENOUGH_S
 
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-LIMIT_S = 30
 ROWS = [
     Row(b"key", b"value", [("h", b"1")], 1_000),
     Row(None, b"no key", [], 1_001),
@@ -71,7 +71,7 @@ async def read(bootstrap: str, topic: str, count: int, **settings: str) -> list[
         bootstrap_servers=bootstrap, auto_offset_reset="earliest", **settings
     ) as consumer:
         consumer.assign([(topic, 0)])
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(rows) < count:
                 rows += [
                     Row(r.key, r.value, list(r.headers), r.timestamp_ms)
@@ -84,7 +84,7 @@ async def read_arrow(bootstrap: str, topic: str, count: int) -> list[Row]:
     rows: list[Row] = []
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(rows) < count:
                 for batch in await consumer.poll_arrow(headers=True):
                     rows += as_rows(batch.records)

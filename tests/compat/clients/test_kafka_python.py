@@ -16,9 +16,9 @@ with warnings.catch_warnings():
     from kafka.admin import KafkaAdminClient, NewTopic
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 RECORDS = 10_000
-LIMIT_S = 60
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -35,8 +35,8 @@ def send(
         producer.send(topic, value.encode(), b"key of " + value.encode(), partition=partition)
         for value in values
     ]
-    producer.flush(LIMIT_S)
-    assert futures[-1].get(LIMIT_S).offset >= len(values) - 1
+    producer.flush(LONG_ENOUGH_S)
+    assert futures[-1].get(LONG_ENOUGH_S).offset >= len(values) - 1
     producer.close()
 
 
@@ -49,9 +49,9 @@ def consumer(broker: Broker, group: str | None = None) -> KafkaConsumer:
 
 def read(reader: KafkaConsumer, count: int) -> list[tuple[int, str]]:
     got: list[tuple[int, str]] = []
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while len(got) < count:
-        assert time.monotonic() < deadline, f"{len(got)} of {count} records in {LIMIT_S} s"
+        assert time.monotonic() < deadline, f"{len(got)} of {count} records in {LONG_ENOUGH_S} s"
         for records in reader.poll(200).values():
             for record in records:
                 assert record.key == b"key of " + record.value
@@ -132,11 +132,11 @@ def test_a_consumer_that_stays_reads_on_after_a_restart(broker: Broker, topic: s
 
 
 def wait_for_assignments(members: list[KafkaConsumer]) -> list[list[int]]:
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while True:
         for member in members:
             assert member.poll(50) == {}
         assigned = [[each.partition for each in member.assignment()] for member in members]
         if all(assigned):
             return assigned
-        assert time.monotonic() < deadline, f"no rebalance in {LIMIT_S} s: {assigned}"
+        assert time.monotonic() < deadline, f"no rebalance in {LONG_ENOUGH_S} s: {assigned}"

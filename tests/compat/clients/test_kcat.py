@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 RECORDS = 10_000
 pytestmark = [
@@ -24,7 +25,7 @@ pytestmark = [
 def kcat(broker: Broker, *arguments: str, given: str = "") -> str:
     done = subprocess.run(
         ["kcat", "-b", broker.bootstrap_servers, *arguments],
-        input=given, capture_output=True, text=True, timeout=30, check=False,
+        input=given, capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -95,14 +96,14 @@ def group_round(broker: Broker, topic: str, output: Path, expected: int) -> list
             )
             for file in files
         ]
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while sum(len(file.read_bytes().splitlines()) for file in files) < expected:
             assert time.monotonic() < deadline, "the group did not read everything in 30 s"
             time.sleep(0.05)
         for member in members:
             member.terminate()
         for member in members:
-            member.wait(20)
+            member.wait(LONG_ENOUGH_S)
     return [line for file in files for line in file.read_text().splitlines()]
 
 
@@ -112,4 +113,4 @@ def kcat_create(broker: Broker, topic: str, partitions: int) -> None:
 
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
-        future.result(20)
+        future.result(LONG_ENOUGH_S)

@@ -20,9 +20,9 @@ from millstream.clients import Producer, ShareConsumer
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
 from millstream.testing.raw_share_member import configure_group
+from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
-LIMIT_S = 60
 EACH = 50
 """Records that every member is to have had."""
 WAVE = 20
@@ -61,7 +61,7 @@ class SharedTopic:
         async with (
             Producer(bootstrap_servers=self.bootstrap) as producer,
             ShareConsumer(bootstrap_servers=self.bootstrap, group_id=self.name) as consumer,
-            asyncio.timeout(LIMIT_S),
+            asyncio.timeout(LONG_ENOUGH_S),
         ):
             consumer.subscribe([self.name])
             while len(ours) + len(theirs()) < self.sent or min(len(ours), len(theirs())) < EACH:
@@ -93,7 +93,7 @@ async def test_a_group_with_confluents_share_consumer(bootstrap: str, topic: str
             consumer.subscribe([topic])
             while not ends.is_set():
                 theirs.extend(message.value() for message in consumer.poll(0.1))
-            consumer.commit_sync(LIMIT_S)
+            consumer.commit_sync(LONG_ENOUGH_S)
 
     working = asyncio.create_task(asyncio.to_thread(work))
     try:
@@ -132,6 +132,6 @@ def javas_member(bootstrap: str, topic: str) -> Iterator[list[bytes]]:
         yield printed
     finally:
         java.terminate()
-        java.wait(LIMIT_S)
-        reader.join(LIMIT_S)
+        java.wait(LONG_ENOUGH_S)
+        reader.join(LONG_ENOUGH_S)
         lines.close()

@@ -26,7 +26,7 @@ from millstream.clients.admin import (
     UpsertScramCredential,
 )
 from millstream.testing.broker import Broker
-from tests.integration.clients.eventually import eventually
+from tests.patience import eventually
 
 pytestmark = pytest.mark.compat
 

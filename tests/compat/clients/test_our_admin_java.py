@@ -30,7 +30,7 @@ from millstream.clients.admin import (
     ResourceType,
 )
 from millstream.errors import ClusterAuthorizationFailed, DelegationTokenNotFound, KafkaError
-from tests.integration.clients.eventually import eventually
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 LISTENERS = ("PLAINTEXT", "SASL_PLAINTEXT", "CONTROLLER")
@@ -100,7 +100,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         [*java, "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAw", "-c", str(config)],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
     )  # fmt: skip
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -111,7 +111,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
         yield running
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LONG_ENOUGH_S)
 
 
 def free_ports() -> dict[str, int]:
@@ -251,7 +251,7 @@ async def test_who_may_not_is_told_so(kafka: Kafka) -> None:
         assert group.name == "GROUP_AUTHORIZATION_FAILED"
         spec = AbortTransactionSpec(TopicPartition("flights", 0), 1, 0, 0)
         with pytest.raises(KafkaError) as refused:
-            await stranger.abort_transaction(spec, timeout_ms=3000)
+            await stranger.abort_transaction(spec, timeout_ms=LONG_ENOUGH_MS)
         assert refused.value.name in {
             "TOPIC_AUTHORIZATION_FAILED",
             "CLUSTER_AUTHORIZATION_FAILED",

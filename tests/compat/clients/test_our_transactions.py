@@ -10,8 +10,8 @@ from confluent_kafka import TopicPartition as Position
 
 from millstream.clients import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition, blocking
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
-LIMIT_S = 60
 pytestmark = pytest.mark.compat
 
 
@@ -49,7 +49,7 @@ def test_librdkafka_reads_exactly_the_committed_records(shared_broker: Broker, t
     )
     consumer.assign([Position(topic, 0, 0)])
     read: list[str] = []
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while len(read) < len(expected):
         assert time.monotonic() < deadline, read
         message = consumer.poll(1)
@@ -58,6 +58,6 @@ def test_librdkafka_reads_exactly_the_committed_records(shared_broker: Broker, t
         elif message is not None:
             assert message.error().code() != KafkaError._ALL_BROKERS_DOWN
     assert read == expected
-    (committed,) = consumer.committed([Position(topic, 0)], timeout=LIMIT_S)
+    (committed,) = consumer.committed([Position(topic, 0)], timeout=LONG_ENOUGH_S)
     consumer.close()
     assert committed.offset == 9

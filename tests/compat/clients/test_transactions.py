@@ -16,8 +16,8 @@ with warnings.catch_warnings():
     from kafka.structs import OffsetAndMetadata
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
-LIMIT_S = 60
 pytestmark = [
     pytest.mark.compat,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -27,7 +27,7 @@ pytestmark = [
 def create(broker: Broker, *topics: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     for created in admin.create_topics([NewTopic(topic, 1, 1) for topic in topics]).values():
-        created.result(LIMIT_S)
+        created.result(LONG_ENOUGH_S)
 
 
 def producer(broker: Broker, transactional_id: str, **settings: object) -> Producer:
@@ -39,7 +39,7 @@ def producer(broker: Broker, transactional_id: str, **settings: object) -> Produ
         }
         | {key.replace("_", "."): value for key, value in settings.items()}
     )
-    made.init_transactions(LIMIT_S)
+    made.init_transactions(LONG_ENOUGH_S)
     return made
 
 
@@ -55,7 +55,7 @@ def read(broker: Broker, topic: str) -> list[bytes]:
     )
     consumer.assign([Position(topic, 0, 0)])
     values = []
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while True:
         assert time.monotonic() < deadline, "the end is not reached"
         message = consumer.poll(1)
@@ -76,7 +76,7 @@ def test_librdkafka_copies_exactly_once(shared_broker: Broker, topic: str) -> No
     filler = Producer({"bootstrap.servers": shared_broker.bootstrap_servers})
     for number in range(200):
         filler.produce(source, b"%d" % number)
-    assert filler.flush(LIMIT_S) == 0
+    assert filler.flush(LONG_ENOUGH_S) == 0
     copier = producer(shared_broker, topic)
     consumer = Consumer(
         {
@@ -88,7 +88,7 @@ def test_librdkafka_copies_exactly_once(shared_broker: Broker, topic: str) -> No
     copied, turn = 0, 0
     while copied < 200:
         turn += 1
-        (position,) = consumer.committed([Position(source, 0)], timeout=LIMIT_S)
+        (position,) = consumer.committed([Position(source, 0)], timeout=LONG_ENOUGH_S)
         assert max(position.offset, 0) == copied
         consumer.assign([Position(source, 0, copied)])
         messages = consumer.consume(30, 5)
@@ -96,11 +96,11 @@ def test_librdkafka_copies_exactly_once(shared_broker: Broker, topic: str) -> No
         for message in messages:
             copier.produce(target, message.value())
         end = Position(source, 0, messages[-1].offset() + 1)
-        copier.send_offsets_to_transaction([end], consumer.consumer_group_metadata(), LIMIT_S)
+        copier.send_offsets_to_transaction([end], consumer.consumer_group_metadata(), LONG_ENOUGH_S)
         if turn % 3 == 0:
-            copier.abort_transaction(LIMIT_S)
+            copier.abort_transaction(LONG_ENOUGH_S)
         else:
-            copier.commit_transaction(LIMIT_S)
+            copier.commit_transaction(LONG_ENOUGH_S)
             copied += len(messages)
     consumer.close()
     assert read(shared_broker, target) == [b"%d" % number for number in range(200)]
@@ -111,14 +111,14 @@ def test_librdkafka_is_fenced_by_a_second_producer(shared_broker: Broker, topic:
     first = producer(shared_broker, topic)
     first.begin_transaction()
     first.produce(topic, b"of the first")
-    first.flush(LIMIT_S)
+    first.flush(LONG_ENOUGH_S)
     second = producer(shared_broker, topic)
     with pytest.raises(KafkaException) as refused:
-        first.commit_transaction(LIMIT_S)
+        first.commit_transaction(LONG_ENOUGH_S)
     assert refused.value.args[0].code() in {KafkaError._FENCED, KafkaError.PRODUCER_FENCED}
     second.begin_transaction()
     second.produce(topic, b"of the second")
-    second.commit_transaction(LIMIT_S)
+    second.commit_transaction(LONG_ENOUGH_S)
     assert read(shared_broker, topic) == [b"of the second"]
 
 
@@ -149,7 +149,7 @@ def test_kafka_python_commits_and_aborts(shared_broker: Broker, topic: str) -> N
     assert reader.committed(partition) == 4
     reader.seek(partition, 0)
     values: list[bytes] = []
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while len(values) < 3:
         assert time.monotonic() < deadline, values
         values += [record.value for records in reader.poll(200).values() for record in records]

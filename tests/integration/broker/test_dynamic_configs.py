@@ -29,10 +29,10 @@ from millstream.protocol.generated.incremental_alter_configs import (
 from millstream.protocol.generated.push_telemetry import PushTelemetryRequest
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient, batch_of, is_alive
+from tests.patience import LONG_ENOUGH_S
 
 MESSAGE_TOO_LARGE = 10
 THROTTLED, UNKNOWN_SUBSCRIPTION, INVALID_RECORD = 89, 117, 87
-WAIT_S = 10
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +61,12 @@ def alter(admin: AdminClient, kind: ResourceType, name: str, **settings: str | N
     ]
     resource = ConfigResource(kind, name, incremental_configs=entries)
     for future in admin.incremental_alter_configs([resource]).values():
-        future.result(WAIT_S)
+        future.result(LONG_ENOUGH_S)
 
 
 def described(admin: AdminClient, kind: ResourceType, name: str, key: str) -> tuple[str, int]:
     (future,) = admin.describe_configs([ConfigResource(kind, name)]).values()
-    entry = future.result(WAIT_S)[key]
+    entry = future.result(LONG_ENOUGH_S)[key]
     return entry.value, entry.source
 
 
@@ -159,7 +159,7 @@ def test_librdkafka_asks_for_its_subscription_and_works_on(broker: Broker) -> No
         client.create_topic("pushed")
     errors: list[object] = []
     producer.produce("pushed", b"x", on_delivery=lambda error, _: errors.append(error))
-    assert producer.flush(WAIT_S) == 0
+    assert producer.flush(LONG_ENOUGH_S) == 0
     assert errors == [None]
 
 

@@ -10,6 +10,7 @@ import psutil
 
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient, batch_of, is_alive
+from tests.patience import LONG_ENOUGH_S
 
 
 def test_the_fixture_is_a_running_broker(millstream_broker: Broker) -> None:
@@ -51,9 +52,13 @@ def test_a_broker_process_ends_when_its_parent_dies(tmp_path: Path) -> None:
         "print(b.pid, flush=True); os._exit(1)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=LONG_ENOUGH_S,
+        check=False,
     )
     pid = int(done.stdout)
     if psutil.pid_exists(pid):
-        psutil.wait_procs([psutil.Process(pid)], timeout=10)
+        psutil.wait_procs([psutil.Process(pid)], timeout=LONG_ENOUGH_S)
     assert not psutil.pid_exists(pid)

@@ -23,11 +23,11 @@ from millstream.protocol.generated.offset_commit import (
 from millstream.protocol.generated.sync_group import SyncGroupRequest
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient, is_alive
+from tests.patience import wait_until
 
 UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC, INCONSISTENT_PROTOCOL = -1, 3, 23
 GROUP_ID_NOT_FOUND, INVALID_REGULAR_EXPRESSION = 69, 128
 LONGEST_STRING = 32_767
-WAIT_S = 10
 BOMBS = ["(a*)*b", ".*" * 10_000, "(t|" * 5_000 + "1" + ")" * 5_000, "(.{1,10}){1,90}x"]
 TOO_LARGE_INSIDE = ["(x{1000}){1000}", "((x{100}){100}){100}", "(" * LONGEST_STRING]
 
@@ -43,10 +43,11 @@ def broker() -> Iterator[Broker]:
 def client(broker: Broker) -> Iterator[RawClient]:
     with RawClient(broker.bootstrap_servers) as connected:
         request = FindCoordinatorRequest(coordinator_keys=["any"])
-        deadline = time.monotonic() + WAIT_S
-        while connected.ask(ApiKey.FIND_COORDINATOR, 4, request).coordinators[0].error_code:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(
+            lambda: (
+                not connected.ask(ApiKey.FIND_COORDINATOR, 4, request).coordinators[0].error_code
+            )
+        )
         yield connected
 
 
@@ -114,9 +115,10 @@ def test_nobody_joins_without_a_protocol(client: RawClient, group_id: str) -> No
 
 @pytest.mark.parametrize("regex", BOMBS, ids=lambda regex: regex[:10])
 def test_no_expression_takes_long(client: RawClient, group_id: str, regex: str) -> None:
-    began = time.monotonic()
+    """Of the processor: the broker is in this process."""
+    before = time.process_time()
     assert consumer_joins(client, group_id, regex).error_code == 0
-    assert time.monotonic() - began < WAIT_S / 2
+    assert time.process_time() - before < 5
 
 
 @pytest.mark.parametrize("regex", TOO_LARGE_INSIDE, ids=lambda regex: regex[:10])

@@ -19,6 +19,7 @@ from millstream.protocol.generated.describe_groups import DescribeGroupsRequest
 from millstream.protocol.generated.init_producer_id import InitProducerIdRequest
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
+from tests.patience import LONG_ENOUGH_S
 
 GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "operations.md"
 SAMPLE = re.compile(
@@ -34,7 +35,7 @@ class World:
     port: int
 
     def get(self, path: str, method: str = "GET") -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LONG_ENOUGH_S)
         connection.request(method, path)
         response = connection.getresponse()
         body = response.read().decode()
@@ -78,7 +79,7 @@ def world() -> Iterator[World]:
         producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         for number in range(10):
             producer.produce("t", b"x" * 100, partition=number % 2)
-        assert producer.flush(20) == 0
+        assert producer.flush(LONG_ENOUGH_S) == 0
         yield World(broker, port)
 
 
@@ -164,7 +165,7 @@ def test_only_what_is_there_is_served(world: World) -> None:
 
 
 def test_what_is_not_http_is_told_so(world: World) -> None:
-    with socket.create_connection(("127.0.0.1", world.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", world.port), timeout=LONG_ENOUGH_S) as connection:
         connection.sendall(b"hello\r\n\r\n")
         assert connection.recv(1_000).startswith(b"HTTP/1.1 400 ")
 
@@ -176,5 +177,5 @@ def test_a_client_that_says_nothing_does_not_hold_the_node_up_when_it_stops() ->
     with socket.socket() as silent:
         with Broker(settings=settings):
             silent.connect(("127.0.0.1", port))
-        silent.settimeout(20)
+        silent.settimeout(LONG_ENOUGH_S)
         assert silent.recv(1) == b""

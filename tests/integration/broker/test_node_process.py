@@ -19,9 +19,9 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 from millstream.testing.raw_client import RawClient
+from tests.patience import LONG_ENOUGH_S
 
 CLEAN = ".kafka_cleanshutdown"
-WAIT_S = 20
 
 
 def process(data: Path, **settings: str) -> NodeProcess:
@@ -42,7 +42,7 @@ async def live(node: NodeProcess, *, then: str = "stop") -> list[ReadyReport]:
         reports.append(report)
         getattr(node, f"request_{then}")()
 
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         await node.run(ready)
     return reports
 
@@ -70,7 +70,7 @@ async def test_each_listener_tells_its_own_clients_its_own_address(tmp_path: Pat
         listener_security_protocol_map="INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
     )
     told: asyncio.Future[ReadyReport] = asyncio.get_running_loop().create_future()
-    async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(LONG_ENOUGH_S), asyncio.TaskGroup() as tasks:
         tasks.create_task(node.run(told.set_result))
         inside, outside = re.findall(
             r"(?:INSIDE|OUTSIDE)://127\.0\.0\.1:(\d+)", (await told).listeners

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -19,8 +20,7 @@ import pytest
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.testing.raw_client import RawClient
-
-START_S = 20
+from tests.patience import LONG_ENOUGH_S
 
 
 def command(*arguments: str) -> list[str]:
@@ -55,7 +55,7 @@ def running(
 def refused(*arguments: str) -> tuple[int, str]:
     """Exit code and the last line on standard error of a server that does not start."""
     done = subprocess.run(
-        command(*arguments), capture_output=True, text=True, timeout=START_S, check=False
+        command(*arguments), capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False
     )
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
@@ -70,7 +70,7 @@ def test_the_ready_line_names_what_scripts_need(tmp_path: Path) -> None:
         assert fields["pid"] == str(process.pid)
         assert len(fields["cluster"]) == 22
         host, _, port = fields["bootstrap"].rpartition(":")
-        socket.create_connection((host, int(port)), timeout=5).close()
+        socket.create_connection((host, int(port)), timeout=LONG_ENOUGH_S).close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -79,7 +79,7 @@ def test_a_signal_is_logged_by_name_and_is_a_clean_shutdown(
 ) -> None:
     with running("--data", str(tmp_path), "--port", "0") as (process, _):
         process.send_signal(number)
-        assert process.wait(10) == 0
+        assert process.wait(LONG_ENOUGH_S) == 0
         assert process.stderr is not None
         assert f"{number.name}: shutting down" in process.stderr.read()
     assert (tmp_path / ".kafka_cleanshutdown").exists()
@@ -99,7 +99,7 @@ def test_an_ephemeral_node_leaves_nothing() -> None:
     with running("--ephemeral", "--port", "0") as (process, fields):
         assert Path(fields["data"]).is_dir()
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(LONG_ENOUGH_S) == 0
         assert not Path(fields["data"]).exists()
 
 
@@ -112,7 +112,7 @@ def test_it_ends_with_its_parent_when_told_to() -> None:
     assert process.stdin is not None
     assert process.stdout.readline().startswith(b"millstream ready")
     process.stdin.close()
-    assert process.wait(10) == 0
+    assert process.wait(LONG_ENOUGH_S) == 0
     process.stdout.close()
 
 
@@ -144,7 +144,7 @@ def test_the_environment_beats_the_file_as_in_kafkas_image(tmp_path: Path) -> No
 def test_the_log_tells_the_life_of_the_node_in_order(tmp_path: Path) -> None:
     with running("--data", str(tmp_path), "--port", "0", "--log-format", "json") as (process, _):
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(LONG_ENOUGH_S) == 0
         assert process.stderr is not None
         lines = process.stderr.read().splitlines()
     events = [json.loads(line) for line in lines if line.startswith("{")]
@@ -163,7 +163,7 @@ def test_log_levels_come_from_the_environment(tmp_path: Path) -> None:
     arguments = ("--data", str(tmp_path), "--port", "0")
     with running(*arguments, KAFKA_LOG4J_ROOT_LOGLEVEL="ERROR") as (process, _):
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(LONG_ENOUGH_S) == 0
         assert process.stderr is not None
         assert "INFO" not in process.stderr.read()
 
@@ -180,7 +180,7 @@ def test_a_port_that_is_bound_early_answers_nobody_before_the_start_is_finished(
     )  # fmt: skip
     try:
         assert process.stdout is not None
-        deadline = time.monotonic() + START_S
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while time.monotonic() < deadline:
             with contextlib.suppress(ConnectionRefusedError):
                 early = RawClient(f"127.0.0.1:{port}")
@@ -198,7 +198,7 @@ def test_two_signals_are_one_clean_shutdown(tmp_path: Path) -> None:
     with running("--data", str(tmp_path), "--port", "0") as (process, _):
         process.terminate()
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(LONG_ENOUGH_S) == 0
     assert (tmp_path / ".kafka_cleanshutdown").exists()
 
 
@@ -292,14 +292,20 @@ def test_an_unknown_setting_is_said() -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["server", "--help"], ["config", "--help"]])
 def test_help_is_quick(arguments: list[str]) -> None:
-    """The bar is 150 ms on a quiet machine; the best of five, and room for a loaded one."""
+    """The bar is 150 ms on a quiet machine; the best of three, of the processor's time, which others use up too."""
     times = []
-    for _ in range(5):
-        start = time.perf_counter()
+    for _ in range(3):
+        start = children_cpu_s()
         subprocess.run(
             [sys.executable, "-m", "millstream.cli.main", *arguments],
             check=True,
             capture_output=True,
         )
-        times.append(time.perf_counter() - start)
+        times.append(children_cpu_s() - start)
     assert min(times) < 0.4
+
+
+def children_cpu_s() -> float:
+    """Of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -52,9 +52,9 @@ from millstream.records.record import Record, iterate_records
 from millstream.records.transactions import AbortedTransactionFilter
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient
+from tests.patience import LONG_ENOUGH_S, wait_until
 
 TOPIC = "t"
-LIMIT_S = 30
 PASSES = {
     ConcurrentTransactions.code,
     CoordinatorLoadInProgress.code,
@@ -145,7 +145,7 @@ class Sender:
         request = TxnOffsetCommitRequest(
             self.transactional_id, "g", self.producer_id, self.epoch, topics=[topic]
         )
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while True:
             answer = self.client.ask(ApiKey.TXN_OFFSET_COMMIT, version, request)
             code = int(answer.topics[0].partitions[0].error_code)
@@ -155,7 +155,7 @@ class Sender:
             time.sleep(0.02)
 
     def _until_it_passes(self, key: ApiKey, version: int, request: Any) -> Any:  # Any: see `end`
-        deadline = time.monotonic() + LIMIT_S
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while True:
             answer = self.client.ask(key, version, request)
             if answer.error_code not in PASSES:
@@ -187,11 +187,8 @@ def read(client: RawClient, partition: int = 0) -> tuple[list[bytes], bool]:
 
 def until_stable(client: RawClient, partition: int = 0) -> list[bytes]:
     """Markers are written after EndTxn is answered."""
-    deadline = time.monotonic() + LIMIT_S
-    while not (found := read(client, partition))[1]:
-        assert time.monotonic() < deadline, "the transaction is not completed"
-        time.sleep(0.02)
-    return found[0]
+    wait_until(lambda: read(client, partition)[1])
+    return read(client, partition)[0]
 
 
 def committed_offset(client: RawClient) -> tuple[int, int]:
@@ -228,11 +225,8 @@ def test_offsets_count_with_the_transaction(client: RawClient) -> None:
     sender.end(commit=False)
     assert sender.commit_offset(7) == 0
     sender.end(commit=True)
-    deadline = time.monotonic() + LIMIT_S
-    while (found := committed_offset(client)) != (0, 7):
-        assert found[0] == UnstableOffsetCommit.code
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: committed_offset(client)[0] != UnstableOffsetCommit.code)
+    assert committed_offset(client) == (0, 7)
 
 
 def test_an_older_client_must_have_added_what_it_writes_to(client: RawClient) -> None:

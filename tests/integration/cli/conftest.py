@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from millstream.cli.main import main
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 _numbers = itertools.count(time.time_ns() // 1_000_000)
 MILLSTREAM = [sys.executable, "-m", "millstream.cli.main"]
@@ -35,7 +36,7 @@ Run = Callable[..., Done]
 
 def eventually(ask: Callable[[], Done], is_wanted: Callable[[Done], bool]) -> Done:
     """A broker of Kafka learns a little later than the controller what was done."""
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while not is_wanted(done := ask()):
         assert time.monotonic() < deadline, done
     return done

@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.cli.conftest import MILLSTREAM, Run
 from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+from tests.patience import LONG_ENOUGH_S
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -160,7 +161,7 @@ def test_an_interruption_ends_a_consumer_cleanly_and_commits_what_was_printed(
         assert consumer.stdout is not None
         assert [consumer.stdout.readline() for _ in range(2)] == ["1\n", "2\n"]
         consumer.send_signal(asking)
-        out, told = consumer.communicate(timeout=30)
+        out, told = consumer.communicate(timeout=LONG_ENOUGH_S)
     assert (consumer.returncode, out, told) == (code, "", "2 records read\n")
     described = run("groups", "describe", group, "--output", "jsonl")
     assert json.loads(described.stdout)["lag"] == 0
@@ -180,9 +181,9 @@ def test_an_interrupted_producer_delivers_what_it_read(
         assert producer.stdin is not None
         producer.stdin.write("only\n")
         producer.stdin.flush()
-        assert consumer.communicate(timeout=30)[0] == "only\n"
+        assert consumer.communicate(timeout=LONG_ENOUGH_S)[0] == "only\n"
         producer.send_signal(signal.SIGINT)
-        producer.wait(30)
+        producer.wait(LONG_ENOUGH_S)
         assert producer.stderr is not None
         assert producer.stderr.read() == f"1 records written to {topic}\n"
     assert producer.returncode == 130
@@ -201,7 +202,7 @@ def test_a_reader_that_goes_away_is_no_failure(
         consumer.stdout.close()
         assert consumer.stderr is not None
         told = consumer.stderr.read()
-        assert consumer.wait(30) == 0
+        assert consumer.wait(LONG_ENOUGH_S) == 0
     assert told == b""
 
 

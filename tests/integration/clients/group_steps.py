@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from millstream.clients import Admin, Consumer, NewTopic, RebalanceListener, TopicPartition
-
-LIMIT_S = 60
+from tests.patience import LONG_ENOUGH_S
 
 Entry = tuple[str, set[int]]
 
@@ -29,7 +28,7 @@ async def until_shared(consumers: list[Consumer], partitions: int) -> None:
 
 
 async def polled_until(consumers: list[Consumer], done: Callable[[], bool]) -> None:
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while not done():
             for consumer in consumers:
                 await consumer.poll(timeout_ms=50)

@@ -17,6 +17,7 @@ import pytest
 
 from millstream.clients import Producer, TopicPartition
 from millstream.testing.raw_client import RawClient
+from tests.patience import LONG_ENOUGH_S
 
 Result = TypeVar("Result")
 
@@ -95,7 +96,7 @@ def nothing_is_left_running() -> bool:
 async def check_at_each_step(moment: Moment, attempt: Callable[[int], Awaitable[bool]]) -> None:
     """`attempt(n)` cancels at the n-th suspension and says whether there was one. Nothing may be left running then."""
     for step in itertools.count(FIRST_STEPS[moment], STRIDE):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             reached = await attempt(step)
         assert nothing_is_left_running()
         if not reached:

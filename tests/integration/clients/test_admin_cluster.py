@@ -34,7 +34,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.model import Uuid
-from tests.integration.clients.eventually import eventually
+from tests.patience import LONG_ENOUGH_MS, eventually
 
 NewName = Callable[[], str]
 
@@ -113,10 +113,10 @@ async def test_a_voter_that_is_not_there_is_refused(admin: Admin) -> None:
     nobody = Uuid(bytes(15) + b"\x09")
     listener = RaftVoterEndpoint("CONTROLLER", Address("127.0.0.1", 9))
     with pytest.raises(KafkaError) as adding:
-        await admin.add_raft_voter(77, nobody, [listener], timeout_ms=3000)
+        await admin.add_raft_voter(77, nobody, [listener], timeout_ms=LONG_ENOUGH_MS)
     assert adding.value.name in {"UNSUPPORTED_VERSION", "REQUEST_TIMED_OUT", "INVALID_REQUEST"}
     with pytest.raises(KafkaError) as removing:
-        await admin.remove_raft_voter(77, nobody, timeout_ms=3000)
+        await admin.remove_raft_voter(77, nobody, timeout_ms=LONG_ENOUGH_MS)
     assert removing.value.name in {"UNSUPPORTED_VERSION", "VOTER_NOT_FOUND"}
 
 

@@ -28,7 +28,6 @@ from millstream.errors import (
     UnknownMemberId,
     UnknownTopicOrPartition,
 )
-from tests.integration.clients.eventually import eventually
 from tests.integration.clients.group_members import (
     beat_share_group,
     join_share_group,
@@ -36,6 +35,7 @@ from tests.integration.clients.group_members import (
     leave_share_group,
     leave_streams_group,
 )
+from tests.patience import eventually
 
 NewName = Callable[[], str]
 

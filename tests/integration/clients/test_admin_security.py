@@ -38,7 +38,7 @@ from millstream.errors import (
     UnacceptableCredential,
 )
 from millstream.testing.broker import Broker
-from tests.integration.clients.eventually import eventually
+from tests.patience import eventually
 
 NewName = Callable[[], str]
 

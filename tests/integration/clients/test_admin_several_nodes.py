@@ -9,7 +9,7 @@ import pytest
 from millstream.clients import Admin, NewTopic, OffsetAndMetadata, TopicPartition
 from millstream.clients.admin import ElectionType, OffsetSpec
 from millstream.errors import InvalidReplicationFactor
-from tests.integration.clients.eventually import eventually
+from tests.patience import eventually
 
 NewName = Callable[[], str]
 

@@ -32,7 +32,7 @@ from millstream.errors import (
     UnknownTopicOrPartition,
 )
 from millstream.model import Uuid
-from tests.integration.clients.eventually import eventually
+from tests.patience import eventually
 
 NewName = Callable[[], str]
 

@@ -17,7 +17,7 @@ from millstream.errors import (
     TransactionalIdNotFound,
     UnknownTopicOrPartition,
 )
-from tests.integration.clients.eventually import eventually
+from tests.patience import eventually
 
 NewName = Callable[[], str]
 

@@ -15,6 +15,7 @@ from millstream.clients import NewTopic, TopicPartition, blocking
 from millstream.clients.blocking.loop_thread import shared
 from millstream.clients.tasks import WrongEventLoop
 from millstream.errors import UnknownTopicOrPartition
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 
@@ -91,7 +92,9 @@ def test_the_interpreter_exits_after_sending_what_was_left(
         producer.send({topic!r}, b"last words")
     """
     subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True, timeout=60
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        check=True,
+        timeout=LONG_ENOUGH_S,
     )
     with blocking.RangeReader(bootstrap_servers=bootstrap) as reader:
         assert reader.offsets(topic, -1) == {0: 1}
@@ -117,7 +120,9 @@ def test_a_forked_child_is_told_to_make_its_own(bootstrap: str, new_topic: NewNa
         producer.close()
         sys.exit(os.waitstatus_to_exitcode(status))
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], check=False, timeout=LONG_ENOUGH_S
+    )
     assert done.returncode == 7
 
 
@@ -170,8 +175,8 @@ def test_an_interrupted_wait_leaves_the_client_usable(bootstrap: str, new_topic:
             admin.create_topics([NewTopic({topic!r}, 1)]).raise_errors()
             consumer.assign([({topic!r}, 0)])
             for number in range(3):
-                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
                 try:
+                    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
                     consumer.poll(timeout_ms=60_000)
                 except KeyboardInterrupt:
                     pass
@@ -181,7 +186,9 @@ def test_an_interrupted_wait_leaves_the_client_usable(bootstrap: str, new_topic:
                 assert next(consumer).value == b"%d" % number
     """
     subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)], check=True, timeout=60
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        check=True,
+        timeout=LONG_ENOUGH_S,
     )
 
 
@@ -204,7 +211,7 @@ def test_what_one_client_cannot_send_at_exit_does_not_hold_up_another(
         [sys.executable, "-c", textwrap.dedent(script)],
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
     )
     assert b"cannot be closed" in done.stderr
     with blocking.RangeReader(bootstrap_servers=bootstrap) as reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 
@@ -11,6 +12,7 @@ import pytest
 from millstream.clients import Admin, Consumer, Delivery, NewTopic, Producer
 from millstream.errors import RequestTimedOut
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S, eventually
 
 
 async def test_an_idempotent_producer_loses_nothing_and_repeats_nothing_over_crashes() -> None:
@@ -30,7 +32,7 @@ async def test_an_idempotent_producer_loses_nothing_and_repeats_nothing_over_cra
                 await asyncio.sleep(0.01 * crash)  # a different moment of the exchange each time
                 await asyncio.to_thread(broker.kill)
                 await asyncio.to_thread(broker.restart)
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 await producer.flush()
                 offsets = [(await delivery).offset for delivery in deliveries]
         found = await read_all(broker.bootstrap_servers, sent)
@@ -47,6 +49,13 @@ async def test_a_stopped_broker_makes_send_wait_and_then_say_so_and_nothing_is_l
         async with Producer(
             bootstrap_servers=broker.bootstrap_servers, buffer_memory=50_000, max_block_ms=300
         ) as producer:
+
+            async def knows_the_topic() -> bool:
+                with contextlib.suppress(RequestTimedOut):
+                    return await producer.partitions_for("t") == [0]
+                return False
+
+            await eventually(knows_the_topic)
             deliveries = [await producer.send("t", b"first", partition=0)]
             await deliveries[0]
             os.kill(broker.pid, signal.SIGSTOP)
@@ -55,7 +64,7 @@ async def test_a_stopped_broker_makes_send_wait_and_then_say_so_and_nothing_is_l
                     await send_until_refused(producer, deliveries)
             finally:
                 os.kill(broker.pid, signal.SIGCONT)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 await producer.flush()
             offsets = [(await delivery).offset for delivery in deliveries]
     assert offsets == list(range(len(deliveries)))
@@ -85,7 +94,7 @@ async def test_a_consumer_goes_on_where_it_was_after_a_crash() -> None:
                 for number in range(100):
                     await producer.send("t", b"%d" % (part * 100 + number))
                 await producer.flush()
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(LONG_ENOUGH_S):
                     while len(values) < (part + 1) * 100:
                         values += [record.value for record in await consumer.poll(timeout_ms=200)]
                 if part == 0:
@@ -98,7 +107,7 @@ async def read_all(bootstrap: str, count: int) -> dict[int, list[bytes | None]]:
     found: dict[int, list[bytes | None]] = {0: [], 1: []}
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([("t", 0), ("t", 1)])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while sum(map(len, found.values())) < count:
                 for record in await consumer.poll(timeout_ms=200):
                     found[record.partition].append(record.value)

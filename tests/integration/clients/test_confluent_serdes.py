@@ -28,6 +28,7 @@ from millstream.clients.serdes.registry import (
 )
 from millstream.errors import ConfigError
 from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+from tests.patience import LONG_ENOUGH_MS
 from tests.unit.clients.serdes.messages import Airport, Delay, Flight, Leg
 
 ARRIVAL = {
@@ -55,7 +56,7 @@ def server() -> Iterator[FakeSchemaRegistry]:
 
 @pytest.fixture
 def registry(server: FakeSchemaRegistry) -> Iterator[SchemaRegistry]:
-    made = SchemaRegistry(server.url, limits=Limits(timeout_ms=5_000, retries=0))
+    made = SchemaRegistry(server.url, limits=Limits(timeout_ms=LONG_ENOUGH_MS, retries=0))
     yield made
     made.close()
 

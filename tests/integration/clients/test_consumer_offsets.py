@@ -19,7 +19,7 @@ from millstream.clients import (
     TopicPartition,
 )
 from millstream.errors import KafkaError, OffsetOutOfRange
-from tests.integration.clients.eventually import eventually
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 
 NewName = Callable[[], str]
 MINUTE_MS = 60_000
@@ -38,7 +38,7 @@ async def filled(bootstrap: str, topic: str, count: int = 10) -> TopicPartition:
 
 async def offsets(consumer: Consumer, count: int) -> list[int]:
     found: list[int] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while len(found) < count:
             found += [record.offset for record in await consumer.poll(timeout_ms=200)]
     return found
@@ -83,10 +83,10 @@ async def test_without_a_policy_a_missing_offset_is_an_error(
         consumer.assign([partition])
         for _ in range(2):
             with pytest.raises(NoOffsetForPartition, match="seek to where to start"):
-                await consumer.poll(timeout_ms=5_000)
+                await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         consumer.seek(partition, 99)
         with pytest.raises(OffsetOutOfRange, match="offset 99 is not in the log"):
-            await consumer.poll(timeout_ms=5_000)
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         consumer.seek(partition, 9)
         assert await offsets(consumer, 1) == [9]
 

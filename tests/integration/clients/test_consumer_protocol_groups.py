@@ -33,7 +33,7 @@ FAST = {
     "group.consumer.min.heartbeat.interval.ms": "50",
     "group.consumer.heartbeat.interval.ms": "50",
     "group.consumer.min.session.timeout.ms": "500",
-    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.session.timeout.ms": "45000",
     "group.consumer.assignment.interval.ms": "0",
     "group.initial.rebalance.delay.ms": "0",
 }

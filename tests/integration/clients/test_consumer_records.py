@@ -25,6 +25,7 @@ from millstream.clients import (
 )
 from millstream.clients.core.serialization import LookupNeeded
 from millstream.clients.core.values import Headers
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 Flight = dict[str, str]
@@ -156,7 +157,7 @@ async def test_a_look_up_that_fails_is_raised_and_never_skipped(
     ) as consumer:
         consumer.assign([partition])
         with pytest.raises(RecordDeserializationError, match="the registry is down"):
-            await consumer.poll(timeout_ms=5_000)
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         registry.fails = False
         assert [record.value for record in await consumer.poll()] == ["new"]
 
@@ -235,7 +236,7 @@ async def test_a_topic_that_is_deleted_and_created_again_is_read_from_where_the_
         (await admin.delete_topics([partition.topic])).raise_errors()
         await consumer.poll(timeout_ms=100)
         await filled(bootstrap, partition.topic, *[b"new"] * 5)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             found: list[ConsumerRecord] = []
             while len(found) < 5:
                 found += await consumer.poll()
@@ -253,7 +254,7 @@ async def test_a_new_topic_is_found_by_subscribers_without_waiting_for_old_metad
         consumer.subscribe([topic])
         await consumer.poll(timeout_ms=50)
         await filled(bootstrap, topic, b"first")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             assert (await anext(consumer)).value == b"first"
 
 
@@ -271,7 +272,7 @@ async def test_patterns_match_new_topics_and_pass_over_internal_ones(
         heartbeat_interval_ms=100,
     ) as consumer:
         consumer.subscribe(pattern=re.compile(f"{prefix}-.*|__consumer_offsets"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             assert (await anext(consumer)).value == b"a"
             await filled(bootstrap, f"{prefix}-b", b"b")
             assert (await anext(consumer)).value == b"b"

@@ -24,6 +24,7 @@ from tests.integration.clients.group_steps import (
     topic_with_partitions,
     until_shared,
 )
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 
@@ -70,12 +71,12 @@ async def test_a_group_resumes_where_it_committed_and_loses_nothing_in_a_rebalan
         for number in range(100):
             await producer.send(topic, b"%d" % number, partition=number % 2)
         await producer.flush()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(seen) < 40:
                 seen += [record.value for record in await first.poll(max_records=20)]
         async with Consumer(**settings) as second:
             second.subscribe([topic])
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 while len(seen) < 100 or not second.assignment():
                     for consumer in (first, second):
                         seen += [r.value for r in await consumer.poll(max_records=5, timeout_ms=50)]
@@ -84,7 +85,7 @@ async def test_a_group_resumes_where_it_committed_and_loses_nothing_in_a_rebalan
         await producer.flush()
     async with Consumer(**settings) as third:
         third.subscribe([topic])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(seen) < 120:
                 seen += [record.value for record in await third.poll()]
     assert sorted(int(value or b"-1") for value in seen) == list(range(120))
@@ -127,9 +128,7 @@ async def test_eager_members_give_up_everything_cooperative_ones_what_moves(
             await until_shared([first], 2)
             second.subscribe([topic])
             await until_shared([first, second], 2)
-            for _ in range(3):
-                await first.poll(timeout_ms=100)
-                await second.poll(timeout_ms=100)
+            await polled_until([first, second], lambda: len(diary.entries) + 1 >= len(expected))
         assert diary.entries == expected
 
 
@@ -167,7 +166,7 @@ async def test_a_member_that_does_not_poll_loses_its_partitions_and_is_told(
         with pytest.raises(CommitFailed):
             await stuck.commit({TopicPartition(topic, 0): 7})
         await stuck.poll(timeout_ms=0)
-        assert diary.entries == [("assigned", {0, 1}), ("lost", {0, 1})]
+        assert diary.moves[:2] == [("assigned", {0, 1}), ("lost", {0, 1})]
         await until_shared([stuck, other], 2)
 
 

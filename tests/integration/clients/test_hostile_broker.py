@@ -11,6 +11,7 @@ import pytest
 
 from millstream.clients import Admin, Producer
 from millstream.errors import BrokerNotAvailable, RequestTimedOut
+from tests.integration.clients.refusals import refusal
 from tests.integration.clients.scripted_broker import Script, scripted_broker
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -71,10 +72,8 @@ async def test_what_the_client_met_is_in_the_error(behaviour: Behaviour, sentenc
             bootstrap_servers=address, max_block_ms=500, socket_connection_setup_timeout_ms=100
         ) as producer,
     ):
-        async with asyncio.timeout(5):
-            with pytest.raises(BrokerNotAvailable, match=sentence) as caught:
-                await producer.send("t", b"x")
-        assert address in str(caught.value)
+        refused = await refusal(lambda: producer.send("t", b"x"), sentence, address)
+        assert isinstance(refused, BrokerNotAvailable)
 
 
 async def relay_slowly(
@@ -128,5 +127,6 @@ async def test_half_an_answer_is_waited_for_no_longer_than_a_request_may_take(
         listener(functools.partial(half, broker.address)) as address,
         Producer(bootstrap_servers=address, max_block_ms=400, request_timeout_ms=100) as producer,
     ):
-        with pytest.raises(RequestTimedOut, match=r"did not answer METADATA within 0.1 s"):
-            await producer.send("t", b"x")
+        sentence = "did not answer METADATA within 0.1 s"
+        refused = await refusal(lambda: producer.send("t", b"x"), sentence)
+        assert isinstance(refused, RequestTimedOut)

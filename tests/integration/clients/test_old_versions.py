@@ -22,7 +22,7 @@ from millstream.clients.core.api_versions import ApiVersionTable
 from millstream.errors import KafkaError, UnsupportedVersion
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
-from tests.integration.clients.eventually import eventually
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S, eventually
 
 NewName = Callable[[], str]
 
@@ -153,7 +153,7 @@ async def test_produce_consume_and_groups_work(bootstrap: str, new_topic: NewNam
     async with Consumer(**settings) as consumer:
         consumer.subscribe([topic])
         values: list[bytes | None] = []
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(values) < 50:
                 values += [record.value for record in await consumer.poll()]
         assert values == [b"%d" % number for number in range(50)]
@@ -197,7 +197,7 @@ async def test_transactions_with_offsets_of_a_group_work(
         group.subscribe([source])
         async with producer.transaction():
             await producer.send(source, b"in", partition=0)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while not (records := await group.poll()):
                 pass
         async with producer.transaction():
@@ -207,12 +207,12 @@ async def test_transactions_with_offsets_of_a_group_work(
         await producer.begin_transaction()
         await producer.send(sink, b"aborted", partition=0)
         await producer.abort_transaction()
-        async with asyncio.timeout(30):  # old brokers tell of it when the markers are written
+        async with asyncio.timeout(LONG_ENOUGH_S):  # told when the markers are written
             while (committed := (await group.committed([partition]))[partition]) is None:
                 pass
     async with Consumer(isolation_level="read_committed", **settings) as reader:
         reader.assign([(sink, 0)])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while not (records := await reader.poll()):
                 pass
     assert [record.value for record in records] == [b"in"]
@@ -230,7 +230,7 @@ async def test_what_that_release_cannot_be_told_is_said_to_be_too_new(
     ) as consumer:
         consumer.subscribe([topic])
         with pytest.raises(UnsupportedVersion, match=r"too old.*JOIN_GROUP.*group_instance_id"):
-            await consumer.poll(timeout_ms=5000)
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
 
 
 @pytest.mark.usefixtures("release_2_1")

@@ -20,9 +20,9 @@ from millstream.errors import NotLeaderOrFollower, RequestTimedOut, UnstableOffs
 from millstream.protocol.api import ApiKey
 from millstream.testing.fault_plan import AnswerWith, CloseAfter, DropRequest, Fault, Rule
 from millstream.testing.fault_proxy import FaultProxy
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
-LIMIT_S = 30
 QUICK = {"request_timeout_ms": 300, "retry_backoff_ms": 5, "reconnect_backoff_ms": 5}
 
 
@@ -42,7 +42,7 @@ def asked(proxy: FaultProxy, key: ApiKey) -> int:
 
 async def read(consumer: Consumer, count: int) -> list[bytes | None]:
     values: list[bytes | None] = []
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while len(values) < count:
             values += [record.value for record in await consumer.poll(timeout_ms=100)]
     return sorted(value or b"" for value in values)
@@ -83,7 +83,7 @@ async def test_partitions_that_are_added_are_not_read_in_partition_mode(
         consumer.assign(partitions)
         assert await read(consumer, 1) == [b"0"]
         (await admin.create_partitions({topic: NewPartitions(2)})).raise_errors()
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while await producer.partitions_for(topic) != [0, 1]:  # noqa: ASYNC110 - the broker's
                 await asyncio.sleep(0.02)
             while await consumer.partitions_for(topic) != [0, 1]:
@@ -129,7 +129,7 @@ async def test_partitions_whose_positions_are_known_do_not_wait_for_others(
 
 
 @pytest.mark.parametrize("fault", [CloseAfter(), DropRequest()], ids=lambda f: type(f).__name__)
-async def test_an_unanswered_request_is_sent_again_once(
+async def test_an_unanswered_request_is_sent_again_and_takes_effect_once(
     bootstrap: str, new_topic: NewName, fault: Fault
 ) -> None:
     """K3.06, K3.14: a response that is lost, and a broker that is a black hole."""
@@ -138,7 +138,7 @@ async def test_an_unanswered_request_is_sent_again_once(
     with FaultProxy(bootstrap, [Rule(fault, [ApiKey.PRODUCE], times=1)]) as proxy:
         async with Producer(bootstrap_servers=proxy.bootstrap_servers, **QUICK) as producer:
             assert (await (await producer.send(topic, b"x", partition=0))).offset == 1
-        assert asked(proxy, ApiKey.PRODUCE) == 2
+        assert asked(proxy, ApiKey.PRODUCE) >= 2
     async with Consumer(bootstrap_servers=bootstrap) as consumer:
         assert await consumer.end_offsets(partitions) == {partitions[0]: 2}
 
@@ -150,7 +150,7 @@ async def test_committed_offsets_wait_for_the_transaction_that_is_about_to_commi
     topic = new_topic()
     (partition,) = await filled(bootstrap, topic, partitions=1)
     async with (
-        asyncio.timeout(LIMIT_S),
+        asyncio.timeout(LONG_ENOUGH_S),
         Producer(bootstrap_servers=bootstrap, transactional_id=topic) as producer,
         Consumer(bootstrap_servers=bootstrap, group_id=topic, retry_backoff_ms=5) as consumer,
     ):
@@ -173,7 +173,7 @@ async def test_a_request_that_nobody_waits_for_any_more_still_ends_a_dead_connec
         async with Admin(bootstrap_servers=proxy.bootstrap_servers, **QUICK) as admin:
             await admin.list_topics()
             resource = ConfigResource(ConfigResourceType.TOPIC, topic)
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 while True:
                     found = await admin.describe_configs([resource], timeout_ms=100)
                     if not found.errors():

@@ -26,6 +26,7 @@ from millstream.clients import (
 from millstream.clients.core.serialization import LookupNeeded, SerializationError
 from millstream.clients.core.values import Headers
 from millstream.errors import MessageTooLarge, RequestTimedOut
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 
@@ -36,7 +37,7 @@ async def read_all(bootstrap: str, topic: str) -> list[ConsumerRecord]:
         consumer.assign(partitions)
         count = sum((await consumer.end_offsets(partitions)).values())
         records: list[ConsumerRecord] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(records) < count:
                 records += await consumer.poll(timeout_ms=100)
         return records
@@ -195,7 +196,7 @@ async def test_without_acks_records_go_and_nobody_tells_where(
     ) as producer:
         assert (await (await producer.send(topic, b"x"))).offset == -1
         await producer.partitions_for(topic)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while not await read_all(bootstrap, topic):
                 await producer.partitions_for(topic)
 

@@ -27,10 +27,11 @@ from millstream.clients.serdes.registry import (
 from millstream.errors import ConfigError
 from tests.integration.clients.certificates import Authority
 from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+from tests.patience import LONG_ENOUGH_MS
 
 FIRST = Schema('{"type":"string"}')
 SECOND = Schema('{"type":"long"}')
-AT_ONCE = Limits(timeout_ms=5_000, retries=2, retry_backoff_ms=1, retry_backoff_max_ms=1)
+AT_ONCE = Limits(timeout_ms=LONG_ENOUGH_MS, retries=2, retry_backoff_ms=1, retry_backoff_max_ms=1)
 
 
 @pytest.fixture

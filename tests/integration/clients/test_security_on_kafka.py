@@ -20,6 +20,7 @@ from millstream.clients import Admin, Consumer, NewTopic, Producer
 from millstream.clients.tls import SslAuthenticationFailed
 from millstream.errors import IllegalSaslState, KafkaError, SaslAuthenticationFailed
 from tests.integration.clients.certificates import Authority
+from tests.patience import LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 LISTENERS = ("PLAINTEXT", "SSL", "SASL_SSL", "SASL_PLAINTEXT", "MUTUAL", "CONTROLLER")
@@ -113,7 +114,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKafka]:
         [*java, "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAw", "-c", str(config), *users],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=LONG_ENOUGH_S,
     )  # fmt: skip
     with (directory / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -124,7 +125,7 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKafka]:
         yield running
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(LONG_ENOUGH_S)
 
 
 def free_ports() -> dict[str, int]:
@@ -172,7 +173,7 @@ def test_records_are_written_and_read(
         async with Consumer(**settings) as consumer:
             consumer.assign([("t", 0)])
             consumer.seek(("t", 0), metadata.offset)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 while not (records := await consumer.poll()):
                     pass
         assert records[0].value == b"y" * 300_000

@@ -21,10 +21,10 @@ from millstream.protocol.generated.incremental_alter_configs import (
 from millstream.records.compression import Codec, decompress
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient, batch_of
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 CLIENT_METRICS = 16
 INTERVAL_MS = 200
-LIMIT_S = 20
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ class Pushes(list[Push]):
         self.came = asyncio.Event()
 
     async def until(self, count: int) -> None:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(self) < count:
                 self.came.clear()
                 await self.came.wait()
@@ -115,7 +115,7 @@ async def test_a_consumer_pushes_its_own(curious: Broker, pushes: Pushes) -> Non
         enable_metrics_push=True,
     ) as consumer:
         consumer.assign([("t", 0)])
-        assert await consumer.poll(timeout_ms=10_000)
+        assert await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         await consumer.commit()
         await pushes.until(1)
     measured = highest(pushes)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -32,6 +33,7 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
 from millstream.testing.fault_plan import AnswerWith, CloseAfter, Delay, Rule, SendLate
 from millstream.testing.fault_proxy import FaultProxy
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 QUICK = {"retry_backoff_ms": 1, "retry_backoff_max_ms": 5, "reconnect_backoff_ms": 1}
@@ -61,7 +63,7 @@ async def committed_values(bootstrap: str, topic: str) -> list[bytes | None]:
     async with Consumer(bootstrap_servers=bootstrap, **settings) as consumer:
         consumer.assign([partition])
         values: list[bytes | None] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while await consumer.position(partition) < end:
                 values += [record.value for record in await consumer.poll(timeout_ms=100)]
     return values
@@ -117,7 +119,8 @@ async def test_a_commit_without_an_outcome_is_called_again_until_there_is_one(
             max_block_ms=700,
             **QUICK,
         ) as producer:
-            await producer.init_transactions()
+            await until_in_time(producer.init_transactions)
+            await until_in_time(lambda: producer.partitions_for(topic))
             await producer.begin_transaction()
             await (await producer.send(topic, b"x"))
             with pytest.raises(RequestTimedOut):
@@ -126,10 +129,19 @@ async def test_a_commit_without_an_outcome_is_called_again_until_there_is_one(
                 await producer.begin_transaction()
             with pytest.raises(IllegalState, match="the outcome of the commit is unknown"):
                 await producer.abort_transaction()
-            await producer.commit_transaction()
-            async with producer.transaction():
-                await producer.send(topic, b"y")
+            await until_in_time(producer.commit_transaction)
+            await producer.begin_transaction()
+            await producer.send(topic, b"y")
+            await until_in_time(producer.commit_transaction)
     assert await committed_values(bootstrap, topic) == [b"x", b"y"]
+
+
+async def until_in_time(call: Callable[[], Awaitable[object]]) -> None:
+    """Calls again what did not come to an end within max_block_ms."""
+    while True:
+        with contextlib.suppress(RequestTimedOut):
+            await call()
+            return
 
 
 async def test_a_coordinator_that_asks_for_an_abort_gets_one(

@@ -24,6 +24,7 @@ from millstream.clients.core.misuse import IllegalState
 from millstream.clients.core.transaction_errors import TransactionAborted, TransactionFailed
 from millstream.errors import MessageTooLarge, ProducerFenced
 from millstream.protocol.generated.api_versions import ApiVersionsResponse
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 
@@ -53,7 +54,7 @@ async def committed_values(bootstrap: str, topic: str) -> list[bytes]:
     async with Consumer(bootstrap_servers=bootstrap, **settings) as consumer:
         consumer.assign([partition])
         values = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while await consumer.position(partition) < end:
                 values += [record.value for record in await consumer.poll(timeout_ms=100)]
     return values

@@ -17,6 +17,7 @@ import pytest
 from millstream.clients import NewTopic, OffsetAndMetadata, TopicPartition, blocking
 from millstream.model import uuid_text
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 MARKUP = "<script>alert(1)</script>"
 GROUP = f"billing/{MARKUP}"
@@ -34,7 +35,7 @@ class Answer(NamedTuple):
 
 def get(url: str) -> Answer:
     try:
-        with urllib.request.urlopen(url, timeout=30) as response:
+        with urllib.request.urlopen(url, timeout=LONG_ENOUGH_S) as response:
             return Answer(response.status, dict(response.headers), response.read().decode())
     except urllib.error.HTTPError as error:
         with error:
@@ -56,10 +57,10 @@ def running_console(bootstrap_servers: str, *options: str) -> Iterator[str]:
         assert line.startswith("millstream console url=http://127.0.0.1:")
         yield line.split("url=")[1].split()[0].rstrip("/")
         process.terminate()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=LONG_ENOUGH_S) == 0
     finally:
         process.kill()
-        process.wait(timeout=20)
+        process.wait(timeout=LONG_ENOUGH_S)
         process.stdout.close()
 
 

@@ -16,15 +16,15 @@ from confluent_kafka.admin import (
 )
 
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
-TIMEOUT_S = 20
 CHANGED = 1
 """Config source of a topic's own values."""
 
 
 def done(futures: dict) -> None:
     for future in futures.values():
-        future.result(TIMEOUT_S)
+        future.result(LONG_ENOUGH_S)
 
 
 def change_everything(admin: AdminClient) -> None:
@@ -48,7 +48,7 @@ def change_everything(admin: AdminClient) -> None:
 def known(broker: Broker) -> tuple[str, dict[str, int], dict[str, dict[str, str]]]:
     """Cluster id, partitions by topic, own configs by topic."""
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    cluster = admin.list_topics(timeout=TIMEOUT_S)
+    cluster = admin.list_topics(timeout=LONG_ENOUGH_S)
     topics = {name: len(topic.partitions) for name, topic in cluster.topics.items()}
     leaders = {p.leader for topic in cluster.topics.values() for p in topic.partitions.values()}
     assert leaders == {1}
@@ -58,7 +58,7 @@ def known(broker: Broker) -> tuple[str, dict[str, int], dict[str, dict[str, str]
     configs = {
         resource.name: {
             key: entry.value
-            for key, entry in future.result(TIMEOUT_S).items()
+            for key, entry in future.result(LONG_ENOUGH_S).items()
             if entry.source == CHANGED
         }
         for resource, future in described.items()

@@ -19,10 +19,9 @@ from millstream.net.client_connection import ClientConnection
 from millstream.net.limits import ConnectionLimits
 from millstream.net.request_handler import Response
 from millstream.net.socket_server import SocketServer
-from millstream.runtime import File
+from millstream.runtime import Clock, File, Instant
 from millstream.runtime.system import SystemClock, SystemFileSystem
-
-WAIT_S = 5
+from tests.patience import LONG_ENOUGH_S, until
 
 
 def framed(body: bytes) -> bytes:
@@ -87,13 +86,13 @@ class Client:
         self.writer.write(b"".join(map(framed, bodies)))
 
     async def read(self) -> bytes:
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             (size,) = struct.unpack(">i", await self.reader.readexactly(4))
             return await self.reader.readexactly(size)
 
     async def at_end(self) -> bool:
         """The server closed the connection."""
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             try:
                 return await self.reader.read(1) == b""
             except ConnectionError:
@@ -112,11 +111,29 @@ class Edge:
         self.clients.append(client)
         return client
 
+    async def has_started(self, *bodies: bytes) -> None:
+        """Just these requests, however much time the server has for more."""
+        await until(lambda: len(self.script.started) >= len(bodies))
+        await asyncio.sleep(0.05)
+        assert self.script.started == list(bodies)
+
+
+@dataclass
+class HandClock:
+    """Goes on when a test says so."""
+
+    monotonic_ms: int = 0
+
+    def now(self) -> Instant:
+        return Instant(0, self.monotonic_ms)
+
 
 @contextlib.asynccontextmanager
-async def edge(limits: ConnectionLimits | None = None) -> AsyncIterator[Edge]:
+async def edge(
+    limits: ConnectionLimits | None = None, clock: Clock | None = None
+) -> AsyncIterator[Edge]:
     script = Script()
-    server = SocketServer(limits or ConnectionLimits(), SystemClock())
+    server = SocketServer(limits or ConnectionLimits(), clock or SystemClock())
     running = Edge(server, server.bind("TEST", "127.0.0.1", 0, 50), script)
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(server.serve(script))
@@ -137,8 +154,7 @@ async def test_a_request_is_not_started_while_an_earlier_one_waits() -> None:
     async with edge() as running:
         client = await running.connect()
         client.send(b"wait", b"next")
-        await asyncio.sleep(0.05)
-        assert running.script.started == [b"wait"]
+        await running.has_started(b"wait")
         running.script.released.set()
         assert [await client.read(), await client.read()] == [b"wait", b"next"]
 
@@ -147,8 +163,7 @@ async def test_overlapping_requests_start_at_once_and_are_answered_in_order() ->
     async with edge() as running:
         client = await running.connect()
         client.send(b"w+1", b"w+2", b"other", b"w+3")
-        await asyncio.sleep(0.05)
-        assert running.script.started == [b"w+1", b"w+2"]
+        await running.has_started(b"w+1", b"w+2")
         running.script.released.set()
         assert [await client.read() for _ in range(4)] == [b"w+1", b"w+2", b"other", b"w+3"]
 
@@ -185,7 +200,7 @@ async def test_a_bug_in_the_handler_costs_its_own_connection(
         bad.send(b"bug")
         assert await bad.at_end()
         late.send(b"wait", b"bug")
-        await asyncio.sleep(0.05)
+        await running.has_started(b"bug", b"wait")
         running.script.released.set()
         assert await late.read() == b"wait"
         assert await late.at_end()
@@ -224,22 +239,20 @@ async def test_a_waiting_request_is_cancelled_when_its_client_goes() -> None:
     async with edge() as running:
         client = await running.connect()
         client.send(b"wait")
-        await asyncio.sleep(0.05)
+        await running.has_started(b"wait")
         client.writer.close()
-        await asyncio.sleep(0.05)
-        assert running.script.cancelled == 1
-        assert running.server.connection_count == 0
+        await until(lambda: running.script.cancelled == 1)
+        await until(lambda: running.server.connection_count == 0)
 
 
 async def test_a_connection_with_too_many_unanswered_requests_is_not_read() -> None:
     async with edge(ConnectionLimits(requests_in_flight_max=3)) as running:
         client = await running.connect()
-        for _ in range(3):
+        for count in range(1, 4):
             client.send(b"w+")
-            await asyncio.sleep(0.02)
+            await running.has_started(*[b"w+"] * count)
         client.send(b"w+ fourth")
-        await asyncio.sleep(0.05)
-        assert len(running.script.started) == 3
+        await running.has_started(*[b"w+"] * 3)
         running.script.released.set()
         assert [await client.read() for _ in range(4)][-1] == b"w+ fourth"
 
@@ -249,11 +262,11 @@ async def test_no_new_frame_is_read_while_unanswered_requests_hold_too_much_memo
         greedy, other = await running.connect(), await running.connect()
         other.send(b"hello")
         assert await other.read() == b"hello"
-        greedy.send(b"wait" + b"x" * 1000)
-        await asyncio.sleep(0.05)
+        large = b"wait" + b"x" * 1000
+        greedy.send(large)
+        await running.has_started(b"hello", large)
         other.send(b"hello again")
-        await asyncio.sleep(0.05)
-        assert running.script.started[-1].startswith(b"wait")
+        await running.has_started(b"hello", large)
         running.script.released.set()
         assert await other.read() == b"hello again"
         assert len(await greedy.read()) == 1004
@@ -267,17 +280,19 @@ async def test_a_client_that_takes_no_responses_is_not_read_and_then_dropped() -
         for _ in range(50):
             client.send(b"big")
             await asyncio.sleep(0)
+        await until(lambda: bool(running.script.started))
         await asyncio.sleep(0.1)
         assert len(running.script.started) < 50
-        async with asyncio.timeout(WAIT_S):
-            while running.server.connection_count:  # noqa: ASYNC110 - the server reports no event for it
-                await asyncio.sleep(0.05)
+        await until(lambda: not running.server.connection_count)
 
 
 async def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
-    async with edge(ConnectionLimits(idle_ms=200)) as running:
+    clock = HandClock()
+    async with edge(ConnectionLimits(idle_ms=100), clock) as running:
         idle, busy = await running.connect(), await running.connect()
         busy.send(b"wait")
+        await running.has_started(b"wait")
+        clock.monotonic_ms += 100
         assert await idle.at_end()
         running.script.released.set()
         assert await busy.read() == b"wait"
@@ -313,7 +328,7 @@ async def test_connections_beyond_the_limits_are_refused() -> None:
         assert await first.read() == b"a"
         assert await (await running.connect()).at_end()
         first.writer.close()
-        await asyncio.sleep(0.05)
+        await until(lambda: not running.server.connection_count)
         third = await running.connect()
         third.send(b"c")
         assert await third.read() == b"c"
@@ -326,8 +341,7 @@ async def test_connections_beyond_all_that_may_be_wait_for_room() -> None:
         assert await first.read() == b"a"
         second = await running.connect()
         second.send(b"b")
-        await asyncio.sleep(0.05)
-        assert running.script.started == [b"a"]
+        await running.has_started(b"a")
         first.writer.close()
         assert await second.read() == b"b"
 
@@ -337,8 +351,7 @@ async def test_a_limit_that_is_raised_lets_in_who_waits() -> None:
     async with edge(limits) as running:
         client = await running.connect()
         client.send(b"a")
-        await asyncio.sleep(0.05)
-        assert running.script.started == []
+        await running.has_started()
         running.server.change_limits(replace(limits, connections_max=1))
         assert await client.read() == b"a"
 
@@ -359,10 +372,9 @@ async def test_queued_requests_are_bounded_and_nothing_is_lost() -> None:
         client = await running.connect()
         client.send(b"wait", *[b"%d" % number for number in range(20)])
         other = await running.connect()
-        await asyncio.sleep(0.05)
+        await running.has_started(b"wait")
         other.send(b"x")
-        await asyncio.sleep(0.05)
-        assert running.script.started == [b"wait"]
+        await running.has_started(b"wait")
         running.script.released.set()
         assert await client.read() == b"wait"
         assert [await client.read() for _ in range(20)] == [b"%d" % number for number in range(20)]
@@ -402,12 +414,12 @@ async def test_draining_waits_for_answers_and_refuses_newcomers() -> None:
     async with edge() as running:
         client = await running.connect()
         client.send(b"wait")
-        await asyncio.sleep(0.05)
+        await running.has_started(b"wait")
         assert not await running.server.drain(0.05)
         with pytest.raises(ConnectionRefusedError):
             await running.connect()
         running.script.released.set()
-        assert await running.server.drain(WAIT_S)
+        assert await running.server.drain(LONG_ENOUGH_S)
         assert await client.read() == b"wait"
 
 

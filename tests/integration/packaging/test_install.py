@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import LONG_ENOUGH_S
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,7 +49,7 @@ def environment(installed: Path) -> dict[str, str]:
 def test_it_works_interpreted(installed: Path, tmp_path: Path) -> None:
     used = subprocess.run(
         [sys.executable, "-c", _USE, str(installed)],
-        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False,
     )  # fmt: skip
     assert used.returncode == 0, used.stderr
     assert used.stdout == "[b'v']\n"
@@ -56,7 +58,7 @@ def test_it_works_interpreted(installed: Path, tmp_path: Path) -> None:
 def test_the_command_explains_itself(installed: Path, tmp_path: Path) -> None:
     used = subprocess.run(
         ["millstream", "--help"],
-        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False,
     )  # fmt: skip
     assert used.returncode == 0, used.stderr
     assert "Start a node." in used.stdout
@@ -70,5 +72,5 @@ def test_the_command_starts_a_server(installed: Path, tmp_path: Path) -> None:
         assert server.stdout is not None
         ready = server.stdout.readline()
         server.terminate()
-        assert server.wait(20) == 0
+        assert server.wait(LONG_ENOUGH_S) == 0
     assert ready.startswith("millstream ready bootstrap=127.0.0.1:")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from millstream.testing import Broker
+from tests.patience import LONG_ENOUGH_S
 
 ROOT = Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
@@ -72,7 +73,7 @@ def test_server_and_kcat(tmp_path: Path) -> None:
             assert consumed.stdout == "hello\n"
         finally:
             server.terminate()
-        assert server.wait(20) == 0
+        assert server.wait(LONG_ENOUGH_S) == 0
 
 
 @pytest.mark.parametrize(

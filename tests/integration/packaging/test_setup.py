@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import LONG_ENOUGH_S
+
 ROOT = Path(__file__).resolve().parents[3]
 
 LEAVES = [
@@ -100,7 +102,7 @@ class Machine:
 
     def setup(self, *arguments: str, **environment: str) -> tuple[int, str]:
         with self.start(*(arguments or ("demo",)), **environment) as process:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=LONG_ENOUGH_S)
         assert out == ""
         return process.returncode, err
 
@@ -284,7 +286,7 @@ def test_set_ups_of_one_checkout_wait_for_each_other(machine: Machine) -> None:
             assert machine.log() == []
             fcntl.flock(lock, fcntl.LOCK_UN)
             for process in (first, second):
-                process.communicate(timeout=30)
+                process.communicate(timeout=LONG_ENOUGH_S)
     assert (first.returncode, second.returncode) == (0, 0)
     assert machine.log() == EVERYTHING
 

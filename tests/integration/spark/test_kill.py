@@ -21,6 +21,7 @@ from millstream.cli.flights.results import read_results
 from millstream.cli.flights.topology import BY_AIRLINE, BY_ORIGIN_AND_DAY
 from millstream.cli.flights.verification import expected
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(580)]
 
@@ -73,7 +74,7 @@ class Run:
     def finish(self) -> None:
         assert self.process.stdout is not None
         assert self.process.stdout.read().rstrip().endswith("done")
-        assert self.process.wait(60) == 0
+        assert self.process.wait(LONG_ENOUGH_S) == 0
         self.process.stdout.close()
 
     def kill(self) -> None:
@@ -83,7 +84,7 @@ class Run:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue  # it ended between listing and killing
-        self.process.wait(30)
+        self.process.wait(LONG_ENOUGH_S)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -101,7 +102,7 @@ class Run:
 
     def wait_for_orphans(self) -> list[int]:
         """What is left of it ten seconds later."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + LONG_ENOUGH_S
         while (left := self.processes()) and time.monotonic() < deadline:
             select.select([], [], [], 0.1)
         return left

@@ -11,6 +11,7 @@ from millstream.errors import ConfigError
 from millstream.spark.reading import DataLoss
 from millstream.spark.source_options import parse_source_options
 from millstream.spark.stream_reader import StreamReader
+from tests.patience import LONG_ENOUGH_S
 
 pytestmark = pytest.mark.spark
 
@@ -84,7 +85,7 @@ def test_a_new_partition_is_found_and_read_from_its_start(topics) -> None:
     assert start == offsets(topic, 1)
     topics.admin(lambda admin: admin.create_partitions({topic: 2}))
     topics.put(topic, [{"value": b"new", "partition": 1}])
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + LONG_ENOUGH_S
     while (end := source.latestOffset(start, ReadAllAvailable())) == start:
         assert time.monotonic() < deadline, "the partition was not found"
     assert end == offsets(topic, 1, 1)

@@ -20,6 +20,7 @@ from millstream.streams import Materialized, StreamsBuilder, StreamsConfig
 from millstream.streams.serdes import Serde, string
 from millstream.testing.topology_test_driver import TopologyTestDriver
 from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
+from tests.patience import LONG_ENOUGH_MS
 
 ARRIVAL = {
     "type": "record",
@@ -38,7 +39,7 @@ def server() -> Iterator[FakeSchemaRegistry]:
 
 @pytest.fixture
 def registry(server: FakeSchemaRegistry) -> Iterator[SchemaRegistry]:
-    made = SchemaRegistry(server.url, limits=Limits(timeout_ms=5_000, retries=0))
+    made = SchemaRegistry(server.url, limits=Limits(timeout_ms=LONG_ENOUGH_MS, retries=0))
     yield made
     made.close()
 

@@ -10,6 +10,7 @@ from millstream.broker.disk_pool import DiskPool
 from millstream.errors import KafkaStorageError
 from millstream.model import TopicPartition
 from millstream.runtime.system import SystemClock
+from tests.patience import LONG_ENOUGH_S
 
 FIRST = TopicPartition("t", 0)
 
@@ -119,7 +120,7 @@ async def test_work_that_fails_on_the_disk_is_tried_again() -> None:
             start=lambda coroutine, name: tasks.append(group.create_task(coroutine, name=name))
         )
         background.start(config, starter)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             await tried_again.wait()
         for task in tasks:
             task.cancel()

@@ -32,6 +32,7 @@ from millstream.protocol.generated.describe_log_dirs import (
     DescribeLogDirsRequest,
 )
 from millstream.testing.sim_files import SimFileSystem
+from tests.patience import LONG_ENOUGH_S
 
 from .test_node_parts import Running, node
 
@@ -75,7 +76,7 @@ def move(running: Running, path: str, topic: str, number: int = 0) -> int:
 
 
 async def moved(running: Running, path: str) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while not any(True for _, *names in describe(running)[path][1] for _ in names) or any(  # noqa: ASYNC110 - a move tells nobody
             future for _, logs in describe(running).values() for *_, future in logs
         ):
@@ -140,7 +141,7 @@ async def test_a_replica_moves_with_all_its_records_to_another_directory() -> No
         assert disk.read(f"{target}/t-0/{0:020d}.log").startswith(before)
         assert running.append("t", b"x") == 51
         placed = next(d for d in running.directories if d.path == target).meta.directory_id
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while running.parts.node.metadata.image.topics.by_name["t"].partitions[  # noqa: ASYNC110 - the metadata do not call
                 0
             ].directories != (placed,):

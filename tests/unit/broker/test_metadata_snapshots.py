@@ -27,6 +27,7 @@ from millstream.protocol.generated.alter_client_quotas import (
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.testing.sim_files import SimFileSystem
+from tests.patience import LONG_ENOUGH_S
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
 DIRECTORY = "data/__cluster_metadata-0"
@@ -93,7 +94,7 @@ async def why_it_does_not_start(disk: SimFileSystem) -> str:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LONG_ENOUGH_S):
         while not holds():  # noqa: ASYNC110 - the disk in memory tells nobody
             await asyncio.sleep(0.001)
 

@@ -41,6 +41,7 @@ from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.testing.sim_files import SimFileSystem
+from tests.patience import LONG_ENOUGH_S
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
 CONFIG = broker_config({"log.dirs": "data", "log.retention.hours": "2"})
@@ -81,7 +82,7 @@ class Running:
     async def placed(self, topic: str) -> None:
         """Until the metadata say of every partition of `topic` in which directory it lives."""
         known = {each.meta.directory_id for each in self.directories}
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while True:
                 image = self.parts.node.metadata.image
                 if all(p.directories[0] in known for p in image.topics.by_name[topic].partitions):
@@ -378,7 +379,7 @@ async def test_a_failed_directory_goes_offline_and_the_node_lives_on_with_the_ot
         with pytest.raises(KafkaStorageError, match="is offline"):
             running.parts.node.partitions.get("t", lost[1])
         assert running.append("t", b"x", partition=kept[0]) == 0
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while running.leaders("t") != [  # noqa: ASYNC110 - the controller answers, it does not call
                 1 if n in kept else -1 for n in range(4)
             ]:

@@ -24,6 +24,7 @@ from millstream.errors import (
 )
 from millstream.model import ProducerId, TopicPartition
 from millstream.records.control import TransactionMarker
+from tests.patience import LONG_ENOUGH_S
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 COMMITTED = TransactionMarker(1000, 4, 7, True, 2)
@@ -79,7 +80,7 @@ class World:
 
     async def complete(self, *partitions: TopicPartition) -> None:
         completion = TransactionCompletion(self, self)  # type: ignore[arg-type]  # see above
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             await completion.complete(self, prepared(*partitions))  # type: ignore[arg-type]  # see above
 
 

@@ -10,6 +10,7 @@ from millstream.clients.call_guard import CallGuard
 from millstream.clients.core.consumer_errors import WakeupError
 from millstream.clients.core.misuse import ConcurrentUse
 from millstream.clients.tasks import ClientClosed
+from tests.patience import LONG_ENOUGH_S
 
 
 async def wait_in(guard: CallGuard, until: asyncio.Event) -> str:
@@ -85,7 +86,7 @@ async def test_time_limits_around_a_call_that_is_woken_up_still_work() -> None:
     guard, until = CallGuard("consumer"), asyncio.Event()
 
     async def limited() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             await wait_in(guard, until)
         pytest.fail("the wakeup ends the call")
 

@@ -11,8 +11,8 @@ from millstream.testing.broker import Broker
 
 QUICK_GROUPS = {
     "group.min.session.timeout.ms": "500",
-    "group.consumer.session.timeout.ms": "1500",
-    "group.consumer.min.session.timeout.ms": "1500",
+    "group.consumer.session.timeout.ms": "5000",
+    "group.consumer.min.session.timeout.ms": "5000",
     "group.consumer.heartbeat.interval.ms": "100",
     "group.consumer.min.heartbeat.interval.ms": "100",
 }

@@ -23,10 +23,10 @@ from millstream.testing.fault_plan import (
     Trickle,
 )
 from millstream.testing.history import History, Read, Send, Transaction
+from tests.patience import LONG_ENOUGH_S
 
 _FIRST, _, _LAST = os.environ.get("MILLSTREAM_FAULT_SEEDS", "0-1").partition("-")
 SEEDS = range(int(_FIRST), int(_LAST or _FIRST) + 1)
-LIMIT_S = 60
 
 IMPATIENT = {
     "request_timeout_ms": 400,
@@ -111,7 +111,7 @@ async def read_to_the_end(
     ) as consumer:
         consumer.assign(chosen)
         ends = await consumer.end_offsets(chosen)
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while any([await consumer.position(tp) < end for tp, end in ends.items()]):
                 records = await consumer.poll(timeout_ms=100)
                 history.poll("the last reader", as_reads(records))

@@ -25,12 +25,12 @@ from millstream.testing.history import History
 from millstream.testing.history_check import illegal
 from tests.integration.clients.faults.seeded import (
     IMPATIENT,
-    LIMIT_S,
     SEEDS,
     WitnessedProducer,
     as_reads,
     rules_for,
 )
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 APIS = [ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.METADATA]
@@ -59,7 +59,7 @@ async def test_an_assigned_consumer_under_faults_skips_nothing_and_repeats_nothi
     await filled_topic(bootstrap, topic, history, 600)
     with FaultProxy(bootstrap, rules_for(seed, APIS, RETRIABLE, 0.2), seed=seed) as proxy:
         async with (
-            asyncio.timeout(LIMIT_S),
+            asyncio.timeout(LONG_ENOUGH_S),
             Consumer(
                 bootstrap_servers=proxy.bootstrap_servers,
                 auto_offset_reset="earliest",
@@ -88,7 +88,7 @@ async def test_commits_under_faults_never_go_back_and_reading_resumes_where_they
     rules = rules_for(seed, COORDINATOR_APIS, COORDINATOR_ERRORS, 0.3, late=False)
     count = 0
     with FaultProxy(bootstrap, rules, seed=seed) as proxy:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while count < 400:
                 async with Consumer(
                     bootstrap_servers=proxy.bootstrap_servers,
@@ -102,6 +102,6 @@ async def test_commits_under_faults_never_go_back_and_reading_resumes_where_they
                         records = await consumer.poll(max_records=60)
                         history.poll("the lives of a consumer", as_reads(records))
                         count += len(records)
-                        await consumer.commit(timeout_ms=20_000)
+                        await consumer.commit(timeout_ms=LONG_ENOUGH_MS)
     history.is_complete = True
     assert illegal(history) == []

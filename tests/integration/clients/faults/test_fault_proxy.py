@@ -30,6 +30,7 @@ from millstream.testing.fault_plan import (
     Trickle,
 )
 from millstream.testing.fault_proxy import FaultProxy
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 PRODUCE = [ApiKey.PRODUCE]
@@ -48,7 +49,7 @@ async def read(bootstrap: str, topic: str, count: int) -> list[bytes | None]:
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
         values: list[bytes | None] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while len(values) < count:
                 values += [record.value for record in await consumer.poll()]
     return values
@@ -66,7 +67,7 @@ async def test_clients_never_learn_the_address_of_the_broker(
             auto_offset_reset="earliest",
         ) as consumer:
             consumer.subscribe([topic])
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 assert [(await anext(consumer)).offset for _ in range(3)] == [0, 1, 2]
         seen = {request.key for request in proxy.requests}
     assert seen >= {
@@ -169,7 +170,7 @@ async def test_corrupt_records_are_found_and_stay_until_a_seek_as_in_java(
         ) as consumer:
             consumer.assign([partition])
             values: list[bytes | None] = []
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LONG_ENOUGH_S):
                 while len(values) < 100:
                     try:
                         values += [record.value for record in await consumer.poll()]

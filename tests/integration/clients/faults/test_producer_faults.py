@@ -24,12 +24,12 @@ from millstream.testing.history import History
 from millstream.testing.history_check import illegal
 from tests.integration.clients.faults.seeded import (
     IMPATIENT,
-    LIMIT_S,
     SEEDS,
     WitnessedProducer,
     read_to_the_end,
     rules_for,
 )
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 RETRIABLE = [
@@ -69,7 +69,7 @@ async def test_an_idempotent_producer_under_faults(
     await make_topic(bootstrap, topic)
     with FaultProxy(bootstrap, rules_for(seed, APIS, RETRIABLE), seed=seed) as proxy:
         async with (
-            asyncio.timeout(LIMIT_S),
+            asyncio.timeout(LONG_ENOUGH_S),
             Producer(
                 bootstrap_servers=proxy.bootstrap_servers, batch_size=200, linger_ms=1, **IMPATIENT
             ) as producer,
@@ -89,7 +89,7 @@ async def test_records_that_time_out_may_be_there_and_those_after_them_stay_in_o
     await make_topic(bootstrap, topic)
     with FaultProxy(bootstrap, seed=seed) as proxy:
         async with (
-            asyncio.timeout(LIMIT_S),
+            asyncio.timeout(LONG_ENOUGH_S),
             Producer(
                 bootstrap_servers=proxy.bootstrap_servers,
                 batch_size=200,
@@ -118,7 +118,7 @@ async def test_faults_and_a_broker_that_crashes(seed: int) -> None:
         rules = rules_for(seed, APIS, RETRIABLE)
         with FaultProxy(broker.bootstrap_servers, rules, seed=seed) as proxy:
             async with (
-                asyncio.timeout(LIMIT_S),
+                asyncio.timeout(LONG_ENOUGH_S),
                 Producer(
                     bootstrap_servers=proxy.bootstrap_servers,
                     batch_size=200,

@@ -35,11 +35,11 @@ from millstream.testing.fault_plan import (
 from millstream.testing.fault_proxy import FaultProxy
 from millstream.testing.raw_client import RawClient
 from millstream.testing.raw_share_member import configure_group
+from tests.patience import LONG_ENOUGH_S
 
 RELEASE = AcknowledgeType.RELEASE
 SHARED = [ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE]
 RECORDS = 200
-LIMIT_S = 60
 NewName = Callable[[], str]
 
 
@@ -100,7 +100,7 @@ class Worker:
 
     async def work(self, consumer: ShareConsumer, is_done: Callable[[], bool]) -> None:
         consumer.set_acknowledgement_commit_callback(self.heard)
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             while True:
                 records = await consumer.poll(max_records=20, timeout_ms=100)
                 if not records and len(self.accepted) == RECORDS and is_done():

@@ -39,12 +39,12 @@ from millstream.testing.history import History
 from millstream.testing.history_check import illegal
 from tests.integration.clients.faults.seeded import (
     IMPATIENT,
-    LIMIT_S,
     SEEDS,
     WitnessedProducer,
     read_to_the_end,
     rules_for,
 )
+from tests.patience import LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 APIS = [
@@ -79,7 +79,7 @@ async def test_transactions_under_faults_are_never_torn_and_never_leak(
     )
     with FaultProxy(bootstrap, rules, seed=seed) as proxy:
         async with (
-            asyncio.timeout(LIMIT_S),
+            asyncio.timeout(LONG_ENOUGH_S),
             Producer(
                 bootstrap_servers=proxy.bootstrap_servers, transactional_id=topic, **IMPATIENT
             ) as producer,
@@ -129,7 +129,7 @@ async def test_consume_transform_produce_under_faults_gives_each_output_once(
         for number, value in enumerate(inputs):
             await producer.send(source, value, partition=number % 2)
     with FaultProxy(bootstrap, rules_for(seed, APIS, ENDING_ERRORS, 0.1), seed=seed) as proxy:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(LONG_ENOUGH_S):
             for crash in range(30):
                 with contextlib.suppress(KafkaError, MillstreamError):
                     await copy(proxy.bootstrap_servers, source, target, seed=seed + crash)
