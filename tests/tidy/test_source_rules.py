@@ -246,7 +246,9 @@ def test_text_speaks_of_the_product_alone() -> None:
 def test_tests_can_fail() -> None:
     """A test function without an assertion, an expected exception or a checking call proves nothing."""
     empty = []
-    checks = re.compile(r"\bassert\b|[Rr]aises(Group)?\(|refusal\(|until\(|check|expect|verify|\.run_|fail\(")
+    checks = re.compile(
+        r"\bassert\b|[Rr]aises(Group)?\(|refusal\(|until\(|check|expect|verify|\.run_|fail\("
+    )
     for path in python_files():
         if not path.is_relative_to(ROOT / "tests") or not path.name.startswith("test_"):
             continue

@@ -161,12 +161,13 @@ def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str
 def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Line]:
     from millstream.cli.records.lines import split
     from millstream.cli.records.text import unescaped
+    from millstream.cli.records.waiting_input import hearing_signals
 
     end = unescaped(delimiter)
     for name in files or ("-",):
         source: IO[bytes]
         with click.open_file(name, "rb") as source:
-            yield from map(parse, split(source, end))
+            yield from map(parse, split(hearing_signals(source), end))
 
 
 def _parser(options: _Options, reader: dict[str, str]) -> Parse:
