@@ -27,10 +27,18 @@ from streams.java_oracle import JavaOracle, OracleMissing
 from streams.shrink import differences, shrink
 
 TOPOLOGIES, COMMITTED, MUTATED = KINDS = ("topologies", "committed", "mutated")
+CACHE_SETTING = "statestore.cache.max.bytes"
+CACHE_BYTES = (1, 100, 150, 200, 250, 300, 400, 600, 1000, 4000, 10 << 20)
+"""From one that holds nothing to one that is never full; some hold a row or two, so that every byte counts."""
 
 
-def random_cases(seed: int, count: int, kinds: tuple[str, ...]) -> Iterator[dict]:
-    """Cases without results; committed specifications take turns. Every case carries its specification."""
+def random_cases(
+    seed: int, count: int, kinds: tuple[str, ...], *, cached: bool = False
+) -> Iterator[dict]:
+    """Cases without results; committed specifications take turns. Every case carries its specification.
+
+    `cached`: each with a record cache of some size.
+    """
     committed = [spec for spec in load_specs([OWN_DATA]).values() if _has_inputs(spec)]
     for number in range(count):
         kind = kinds[number % len(kinds)]
@@ -41,6 +49,9 @@ def random_cases(seed: int, count: int, kinds: tuple[str, ...]) -> Iterator[dict
             spec = committed[number // len(kinds) % len(committed)]
             if kind == MUTATED:
                 spec = mutated(spec, rng)
+        if cached:
+            size = random.Random(f"{seed}/cache/{number}").choice(CACHE_BYTES)
+            spec = {**spec, "config": {**spec.get("config", {}), CACHE_SETTING: str(size)}}
         case = {"id": f"{spec['name']}/{seed}-{number}", "spec": spec}
         case["inputs"] = random_inputs(spec, rng)
         if rng.random() < 0.5:
@@ -105,6 +116,7 @@ def main() -> int:
     parser.add_argument("--chunk", type=int, default=200, help="cases for one start of Java")
     parser.add_argument("--processes", type=int, default=2, help="of Java, at the same time")
     parser.add_argument("--only", choices=KINDS)
+    parser.add_argument("--cached", action="store_true", help="every case has a record cache")
     parser.add_argument("--differences", type=Path, default=Path("out/streams-differences"))
     parser.add_argument("--no-shrink", action="store_true")
     arguments = parser.parse_args()
@@ -118,7 +130,7 @@ def main() -> int:
     say(f"seed {seed}")
     kinds = (arguments.only,) if arguments.only else KINDS
     comparison = Comparison(oracle, arguments.differences, shrinks=not arguments.no_shrink)
-    cases = list(random_cases(seed, arguments.count, kinds))
+    cases = list(random_cases(seed, arguments.count, kinds, cached=arguments.cached))
     started = time.perf_counter()
     chunks = [
         cases[start : start + arguments.chunk] for start in range(0, len(cases), arguments.chunk)

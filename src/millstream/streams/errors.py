@@ -5,6 +5,7 @@
         ├── TopologyError          a topology that cannot be built; names the node and the cure
         ├── SerializationError     a value that its serde cannot write, or bytes that it cannot read
         ├── ProcessingError        a user function raised; names node, topic, partition and offset
+        ├── ProcessorStateError    what a record cache held back could not go on when it was flushed
         └── InvalidStoreError      a store used while it is closed, or not connected to the node
 
 Wrong arguments of a call are `ValueError`, as everywhere in Python.
@@ -32,6 +33,10 @@ class SerializationError(StreamsError):
 
 class ProcessingError(StreamsError):
     """A user function raised; the cause carries the user's own traceback."""
+
+
+class ProcessorStateError(StreamsError):
+    """What a record cache held back could not go on: something below its table failed (Kafka Streams' ProcessorStateException)."""
 
 
 class InvalidStoreError(StreamsError):

@@ -183,6 +183,8 @@ class TopologyTestDriver:
     def advance_wall_clock(self, by: timedelta) -> None:
         """Move the wall clock, and process what follows from it."""
         self._wall_clock_ms += not_negative_ms(by)
+        self._collect(self._task.process(self._wall_clock_ms, records_max=0))
+        self._commit()
         self._run()
 
     def query(self, request: StateQueryRequest) -> StateQueryResult:
@@ -324,23 +326,20 @@ class TopologyTestDriver:
         for task in self._global_tasks:
             task.process(self._wall_clock_ms)
             task.commit()
-        while True:
-            output = self._task.process(self._wall_clock_ms, records_max=1)
-            fed = self._collect(output)
-            fed |= self._collect(self._task.prepare_commit().output)
-            self._task.commit()
-            if not (output.processed or fed):
-                return
+        while (output := self._task.process(self._wall_clock_ms, records_max=1)).processed:
+            self._collect(output)
+            self._commit()
 
-    def _collect(self, output: TaskOutput) -> bool:
-        """Note what was written; whether some of it is read by the topology itself."""
-        fed = False
+    def _commit(self) -> None:
+        self._collect(self._task.prepare_commit().output)
+        self._task.commit()
+
+    def _collect(self, output: TaskOutput) -> None:
+        """Note what was written, and feed what the topology itself reads."""
         for batch in (*output.changelogs.values(), *output.sinks.values()):
             self._note(batch)
             if self._reads(batch.topic):
                 self._append(batch.topic, batch.keys, batch.values, batch.timestamps, batch.headers)
-                fed = True
-        return fed
 
     def _note(self, batch: SinkBatch) -> None:
         written = self._written.setdefault(batch.topic, [])

@@ -21,7 +21,12 @@ from millstream.streams import (
     TopologyBuilder,
 )
 from millstream.streams.config import OnError
-from millstream.streams.errors import SerializationError, StreamsError, TopologyError
+from millstream.streams.errors import (
+    ProcessorStateError,
+    SerializationError,
+    StreamsError,
+    TopologyError,
+)
 from millstream.streams.serdes import Windowed
 from millstream.streams.state import (
     KeyValueStore,
@@ -111,6 +116,7 @@ def error_name(error: BaseException) -> str:
     """Java's simple name for an error of ours."""
     names = (
         (TopologyError, "TopologyException"),
+        (ProcessorStateError, "ProcessorStateException"),
         (StreamsError, "StreamsException"),
         (ConfigError, "ConfigException"),
         (ValueError, "IllegalArgumentException"),

@@ -180,7 +180,7 @@ class TimeWindowedKStream(Generic[K, V]):
             retained(spec, materialized, windows.retention_ms),
             kind=StoreKind.TIMESTAMPED_WINDOW,
             window_size_ms=window_size_ms(materialized, windows.size_ms),
-            caching=spec.caching and not final,
+            caching=spec.caching and not (final and isinstance(windows, SlidingWindows)),
             time_ordered=final and not in_order_of_keys,
         )
 

@@ -1,21 +1,25 @@
 """The record caches of a task: which tables hold their changes back, and how these go on in the end (S38, S39).
 
 A flush goes through the stores in their order. What one of them gives out may be written to the next, which then gives
-it out in the same flush; a store that was flushed already keeps it until the next.
+it out in the same flush, and to one that was flushed already: the flush goes on until nothing is left. A cache that
+makes room in the middle of a record flushes its own store alone, and what that gives out goes through everything
+below before the record goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import groupby
 
+from millstream.streams.errors import ProcessingError, ProcessorStateError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.held_rows import Everywhere
 from millstream.streams.kernel.plan import Plan, PlanNode
 from millstream.streams.kernel.stateless import PassThrough
 from millstream.streams.kernel.wrapped_operators import WrappedOperator
-from millstream.streams.state.cache import RecordCache
-from millstream.streams.state.store import Change, StateStore
+from millstream.streams.state.store import Change, StateStore, TableBelow
 from millstream.streams.topology.nodes import ProcessorNode
 from millstream.streams.topology.operators import OperatorSpec, Process, Wrapped
 
@@ -31,65 +35,83 @@ class TaskCaches:
         """Marks the nodes whose tables are cached; call it before other plans are made."""
         self._context = context
         self._stores = [store for store in stores.values() if store.cache is not None]
-        self._below: dict[str, tuple[Plan, bool]] = {}
         owners: list[tuple[PlanNode, StateStore, OperatorSpec]] = []
+        cached = {store.name for store in self._stores}
         for each in nodes.values():
+            used = each.node.stores if isinstance(each.node, ProcessorNode) else ()
+            each.has_cache = not cached.isdisjoint(used)
             operator = _table_operator(each)
             store = stores.get(getattr(operator, "store", None) or "")
             if operator is not None and store is not None and store.cache is not None:
-                each.cache = store.cache
+                each.is_cached = True
                 owners.append((each, store, operator))
                 if isinstance(each.operator, WrappedOperator):
-                    each.operator.hold_back(store.cache)
+                    each.operator.hold_back()
         # A plan reads the marks of the nodes below it, so all are marked before the first is made.
         for each, store, operator in owners:
-            start = PlanNode(each.name, each.node, PassThrough(context), each.children)
+            plan = make_plan(PlanNode(each.name, each.node, PassThrough(context), each.children))
             wants_old = bool(getattr(operator, "send_old_values", False))
-            self._below[store.name] = (make_plan(start), wants_old)
-
-    @property
-    def is_full(self) -> bool:
-        """Kafka Streams counts the bytes of a thread's tasks together; here each task has its own bound."""
-        held = sum(cache.size_bytes for cache in self._caches())
-        return held > self._context.config.cache_max_bytes
+            forward = partial(self._forward, plan, wants_old)
+            store.below = TableBelow(forward, wants_old)
 
     def flush(self) -> None:
-        for store in self._stores:
-            changes = store.flush_cache(as_changes=store.name in self._below)
-            if not changes:
-                continue
-            plan, wants_old = self._below[store.name]
+        """Let everything go on. Raises ProcessorStateError, as Kafka Streams, where something below a table fails."""
+        while any(store.cache is not None and store.cache.is_dirty for store in self._stores):
+            for store in self._stores:
+                try:
+                    store.flush_cache()
+                except ProcessingError as error:
+                    failed = ProcessorStateError(
+                        f"what the cache of store {store.name} held back could not go on: {error}"
+                    )
+                    failed.is_final = error.is_final
+                    raise failed from error.__cause__
+
+    def _forward(self, plan: Plan, wants_old: bool, changes: list[Change], at_once: bool) -> None:
+        """Send changes through what is below their table; `at_once`: in the middle of a record that goes on then."""
+        context = self._context
+        if not at_once:
             for topic, run in groupby(changes, key=lambda change: change.origin.topic):
-                self._forward(topic, list(run), plan, wants_old=wants_old)
+                rows = list(run)
+                origins = [change.origin for change in rows]
+                context.begin(
+                    topic,
+                    [origin.offset for origin in origins],
+                    [origin.raw_key for origin in origins],
+                    [origin.raw_value for origin in origins],
+                )
+                plan.run(_batch(rows, range(len(rows)), wants_old=wants_old))
+            return
+        with context.elsewhere():
+            for change in changes:
+                origin = change.origin
+                context.begin(
+                    origin.topic,
+                    Everywhere(origin.offset),
+                    Everywhere(origin.raw_key),
+                    Everywhere(origin.raw_value),
+                )
+                plan.run(_batch([change], [context.ordinal], wants_old=wants_old))
 
-    def _forward(
-        self, topic: str | None, changes: list[Change], plan: Plan, *, wants_old: bool
-    ) -> None:
-        origins = [change.origin for change in changes]
-        self._context.begin(
-            topic,
-            [origin.offset for origin in origins],
-            [origin.raw_key for origin in origins],
-            [origin.raw_value for origin in origins],
-        )
-        plan.run(
-            Batch(
-                [change.key for change in changes],
-                [change.new for change in changes],
-                [change.timestamp for change in changes],
-                [origin.headers for origin in origins],
-                list(range(len(changes))),
-                [change.old for change in changes] if wants_old else None,
-            )
-        )
 
-    def _caches(self) -> Iterator[RecordCache]:
-        return (store.cache for store in self._stores if store.cache is not None)
+def _batch(changes: list[Change], ordinals: Iterable[int], *, wants_old: bool) -> Batch:
+    return Batch(
+        [change.key for change in changes],
+        [change.new for change in changes],
+        [change.timestamp for change in changes],
+        [change.origin.headers for change in changes],
+        list(ordinals),
+        [change.old for change in changes] if wants_old else None,
+    )
 
 
 def _table_operator(each: PlanNode) -> OperatorSpec | None:
-    """The operator, if it writes a table of its own; stores that users write forward nothing."""
-    if not isinstance(each.node, ProcessorNode) or isinstance(each.node.operator, Process):
-        return None
-    operator = each.node.operator
-    return operator.inner if isinstance(operator, Wrapped) else operator
+    """The operator, if changes of its table go on from the cache.
+
+    Those of a processor's store go nowhere; what is given out when windows close does not wait in a cache.
+    """
+    operator = each.node.operator if isinstance(each.node, ProcessorNode) else None
+    if isinstance(operator, Wrapped):
+        operator = operator.inner
+    gives_final = bool(getattr(operator, "emit_final", False))
+    return None if gives_final or isinstance(operator, Process) else operator

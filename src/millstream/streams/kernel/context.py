@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from typing import TypeVar
 
 from millstream.streams.config import StreamsConfig
@@ -14,7 +15,7 @@ from millstream.streams.kernel.punctuation import PunctuationQueue, Punctuations
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import PunctuationType
-from millstream.streams.state.cache import Origin
+from millstream.streams.state.cache import NOWHERE, Origin
 
 SizedT = TypeVar("SizedT", bound=Sized)
 NO_RAW: Sequence[bytes | None] = ()
@@ -29,6 +30,7 @@ class TaskContext:
     `offsets`, `raw_keys` and `raw_values` are those of the run being processed; a row's ordinal
     finds its own. In a punctuation there is no topic, and nothing has an offset.
 
+    `ordinal` is that of the row being processed, `origin` where it comes from; kept where a cache may make room meanwhile.
     `failed_ordinal` is the row at which an operator stopped in the middle of a batch. `node` is the node whose operator is
     being made. `closers` are called when the task is closed.
     """
@@ -45,6 +47,8 @@ class TaskContext:
         "metrics",
         "node",
         "offsets",
+        "ordinal",
+        "origin",
         "partition",
         "produced",
         "punctuations",
@@ -79,6 +83,8 @@ class TaskContext:
         self.is_global = is_global
         self.record_timestamp = 0
         self.record_headers: Headers = ()
+        self.origin = NOWHERE
+        self.ordinal = 0
         self.state_dir: Callable[[], str | None] = lambda: None
         self.metrics = StreamsMetrics(lambda: self.wall_clock_ms, {"task-id": task_id})
         self.commit_requested = False
@@ -95,6 +101,7 @@ class TaskContext:
         raw_values: Sequence[bytes | None] = NO_RAW,
     ) -> None:
         """Rows of this topic are processed from now on; None: a punctuation is."""
+        self.origin = NOWHERE
         self.topic = topic
         self.offsets = offsets
         self.raw_keys = raw_keys
@@ -104,6 +111,17 @@ class TaskContext:
     def run(self) -> Run:
         """What `begin` was given last."""
         return self.topic, self.offsets, self.raw_keys, self.raw_values
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Rows of other records are processed inside; those of before go on after it."""
+        run = self.run
+        record = self.origin, self.record_timestamp, self.record_headers
+        try:
+            yield
+        finally:
+            self.begin(*run)
+            self.origin, self.record_timestamp, self.record_headers = record
 
     def counted(self, batch: SizedT, kept: SizedT) -> SizedT:
         """`kept`, after counting as dropped what `batch` had more."""

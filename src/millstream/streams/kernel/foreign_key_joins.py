@@ -25,7 +25,8 @@ from millstream.streams.serdes.foreign_key import (
     combined_prefix,
 )
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.state.key_value import TimestampedKeyValueStore, end_of_prefix
+from millstream.streams.state.byte_store import end_of_prefix
+from millstream.streams.state.key_value import TimestampedKeyValueStore
 from millstream.streams.topology import operators as ops
 
 _NO_ROW: Final = (None, -1)

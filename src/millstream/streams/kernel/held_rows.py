@@ -16,7 +16,7 @@ from millstream.streams.options import RecordContext
 T = TypeVar("T")
 
 
-class _Everywhere(Sequence[T], Generic[T]):
+class Everywhere(Sequence[T], Generic[T]):
     """One item, whatever the ordinal."""
 
     __slots__ = ("_item",)
@@ -54,9 +54,9 @@ class HoldsRows(Operator):
             self._run = context.run
         context.begin(
             origin.topic,
-            _Everywhere(origin.offset),
-            _Everywhere(origin.source_raw_key),
-            _Everywhere(origin.source_raw_value),
+            Everywhere(origin.offset),
+            Everywhere(origin.source_raw_key),
+            Everywhere(origin.source_raw_value),
         )
 
     def forwarded(self) -> None:

@@ -17,7 +17,6 @@ from millstream.streams.errors import StreamsError
 from millstream.streams.kernel.batch import Batch, merge_by_ordinal
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
-from millstream.streams.state.cache import RecordCache
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode
 
 _PATHS_MAX = 16
@@ -34,13 +33,15 @@ class PlanNode:
     node: Node
     operator: Operator
     children: list[PlanNode] = field(default_factory=list)
-    cache: RecordCache | None = None
-    """Of the table that the operator writes: its changes go on when the cache is flushed, not before."""
+    has_cache: bool = False
+    """The operator writes to a store that has a cache."""
+    is_cached: bool = False
+    """The changes of the table that the operator writes go on when its cache is flushed, not before."""
 
     @property
     def reached(self) -> list[PlanNode]:
         """Where rows go at once."""
-        return self.children if self.cache is None else []
+        return [] if self.is_cached else self.children
 
 
 class Plan:
@@ -74,6 +75,7 @@ class Plan:
             rows = len(batch)
             for row in range(rows):
                 one = batch if rows == 1 else batch.part(row, row + 1)
+                self._depth_first.context.ordinal = one.ordinals[0]
                 self._depth_first.deliver(self._source, one)
         else:
             self._run_batch(batch)
@@ -87,8 +89,10 @@ class Plan:
                 continue
             rows = merge_by_ordinal(batches)
             try:
-                if each.cache is not None:
-                    self._absorb(each, each.cache, rows)
+                if each.has_cache:
+                    self._depth_first.note_origin(rows)
+                if each.is_cached:
+                    self._absorb(each, rows)
                     continue
                 routed = each.operator.route(rows)
                 if routed is None:
@@ -102,13 +106,12 @@ class Plan:
         for operator in self._forgetful:
             operator.forwarded()
 
-    def _absorb(self, each: PlanNode, cache: RecordCache, rows: Batch) -> None:
+    def _absorb(self, each: PlanNode, rows: Batch) -> None:
         """Row by row where somebody below may ask what record a row came from."""
         if self._origins_matter or any(rows.headers):
             for row in range(len(rows)):
                 self._depth_first.deliver(each, rows.take((row,)))
         else:
-            cache.origin = self._depth_first.context.origin_of(rows)
             each.operator.process(rows)
 
 
@@ -119,6 +122,11 @@ class DepthFirst:
         self.context = context
         self._on_failure = on_failure
 
+    def note_origin(self, rows: Batch) -> None:
+        """For caches: where the last of the rows comes from, and its ordinal, should one have to make room."""
+        context = self.context
+        context.origin, context.ordinal = context.origin_of(rows), rows.ordinals[-1]
+
     def deliver(self, each: PlanNode, rows: Batch) -> None:
         """One row into a node, and what comes of it, row by row, into its children.
 
@@ -128,10 +136,11 @@ class DepthFirst:
             each.operator.process(rows)
             return
         try:
-            if each.cache is not None:
-                each.cache.origin = self.context.origin_of(rows)
-                each.operator.process(rows)
-                return
+            if each.has_cache:
+                self.note_origin(rows)
+                if each.is_cached:
+                    each.operator.process(rows)
+                    return
             routed = each.operator.route(rows)
             if routed is None:
                 given = each.operator.process(rows)
@@ -242,15 +251,13 @@ def _stores(each: PlanNode) -> tuple[str, ...]:
 def _tell_those_that_share(order: list[PlanNode]) -> None:
     shared = _shared_stores(order)
     for each in order:
-        if each.cache is None and not shared.isdisjoint(_stores(each)):
+        if not each.is_cached and not shared.isdisjoint(_stores(each)):
             each.operator.shares_store()
 
 
 def _is_asked_below(each: PlanNode) -> bool:
     """Whether anything below asks where its rows come from, or keeps that with them until a cache is flushed."""
-    return any(
-        below.operator.asks_origin or below.cache is not None for below in _parents_first(each)[1:]
-    )
+    return any(below.operator.asks_origin or below.is_cached for below in _parents_first(each)[1:])
 
 
 def _meetings(order: list[PlanNode]) -> list[set[str]]:

@@ -80,9 +80,9 @@ class ProcessorContext:
         check_record(self.node, record, task.record_headers)
         if self._fixed_key and current is not None and record.key != current.keys[0]:
             raise StreamsError(f"{self.node} must keep the key of its records: use process instead")
-        own = task.record_timestamp, task.record_headers
+        own = task.record_timestamp, task.record_headers, task.origin
         self.emit(self.rows_of(record, self.ordinal), child)
-        task.record_timestamp, task.record_headers = own
+        task.record_timestamp, task.record_headers, task.origin = own
 
     @property
     def ordinal(self) -> int:

@@ -22,7 +22,8 @@ from millstream.streams.serdes.windowed import time_windowed
 from millstream.streams.state.running_rows import NOTHING_WRITTEN, RowKeys
 from millstream.streams.state.running_windows import RunningWindows, StoredWindows, WindowsOfKey
 from millstream.streams.state.segmented import pack_time
-from millstream.streams.state.timestamped_window import Row, TimestampedWindowStore
+from millstream.streams.state.timestamped_rows import Row
+from millstream.streams.state.timestamped_window import TimestampedWindowStore
 from millstream.streams.state.window_rows import NO_SEQUENCE
 from millstream.streams.topology import operators as ops
 

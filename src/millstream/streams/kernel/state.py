@@ -11,7 +11,7 @@ from millstream.streams.kernel.compile import store_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.task_metrics import RESTORE
 from millstream.streams.restore_listener import StateRestoreListener
-from millstream.streams.state.cache import RecordCache
+from millstream.streams.state.cache import CacheRoom, RecordCache
 from millstream.streams.state.changelog import Changelog
 from millstream.streams.state.factory import TaskStores
 from millstream.streams.state.opening import open_store
@@ -41,6 +41,7 @@ class TaskState:
         self._restored: dict[str, int] = {}
         config = context.config
         self._caches = config.cache_max_bytes > 0 and not group.is_global
+        self._cache_room = CacheRoom(config.cache_max_bytes)
         specs = topology.stores_of(group)
         self.changelogs = {
             spec.name: topology.changelog_topic(spec.name, config.application_id)
@@ -138,7 +139,7 @@ class TaskState:
         key, value = store_serdes(spec, context.config)
         rows = TransactionalRows(self._byte_stores.open(spec))
         changelog = Changelog(self.changelogs[spec.name]) if spec.logging else None
-        cache = RecordCache(rows) if self._caches and spec.is_cacheable else None
+        cache = RecordCache(self._cache_room) if self._caches and spec.is_cacheable else None
         other_value = spec.other_value or context.config.default_value
         return open_store(
             StoreParts(spec, rows, key, value, changelog, context, other_value, cache)

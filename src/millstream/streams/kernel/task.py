@@ -260,8 +260,6 @@ class StreamTask:
             self._records.end_run()
             processed += len(run.batch)
             left -= len(run.batch)
-            if self._caches.is_full:
-                self._flush_caches()
         self._context.counts["", PROCESS] += processed
         output = self._take_output()
         output.processed = processed

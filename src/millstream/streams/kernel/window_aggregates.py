@@ -207,16 +207,18 @@ class WindowAggregate(Operator):
         return len(timestamps)
 
     def _close_windows(self, rows: Batch, closed: Batch) -> None:
-        size, store = self._windows.size_ms, self._store
+        windows, store = self._windows, self._store
+        size = windows.size_ms
         close_time = store.times[self._time] - self._windows.grace_ms
         emitted = store.times.get(self._emitted, -1)
         if close_time <= emitted:
             return
         first = max(0, emitted - size + 1) if emitted >= 0 else 0
-        store.times[self._emitted] = close_time
         last = close_time - size
-        if last < first:
+        # Kafka Streams does not look where no window has closed since, which is seen in what a cache keeps.
+        if last < first or (emitted >= 0 and windows.starts(first - 1) == windows.starts(last)):
             return
+        store.times[self._emitted] = close_time
         for window, (value, timestamp) in store.fetch_all(first, last):
             closed.keys.append(window)
             closed.values.append(value)

@@ -10,7 +10,6 @@ from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.processors import Process, ProcessorContext
 from millstream.streams.processor import TableChange
-from millstream.streams.state.cache import RecordCache
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.wrapping import AnyRecord, Forward
 
@@ -21,14 +20,14 @@ class _OperatorContext(ProcessorContext):
     inner: Operator
     children: tuple[str, ...] = ()
     """Where the operator's routes go; empty where all children get the same."""
-    cache: RecordCache | None = None
-    """Of the table that the operator writes: what it makes goes on when the cache is flushed, past the wrapper."""
+    holds_back = False
+    """What the operator makes goes on when the cache of its table is flushed, past the wrapper."""
 
     def run_operator(self, record: AnyRecord, forward: Forward) -> None:
         """Give what the operator makes of a record to `forward`."""
         rows, inner = self.rows_of(record, self.ordinal), self.inner
-        if self.cache is not None:
-            self.cache.origin = self._task.origin_of(rows)
+        if self.holds_back:
+            self._task.origin = self._task.origin_of(rows)
             inner.process(rows)
             return
         routed = inner.route(rows)
@@ -83,6 +82,6 @@ class WrappedOperator(Process):
     def shares_store(self) -> None:
         self._own.inner.shares_store()
 
-    def hold_back(self, cache: RecordCache) -> None:
+    def hold_back(self) -> None:
         """The operator's table is cached."""
-        self._own.cache = cache
+        self._own.holds_back = True

@@ -73,3 +73,9 @@ class MemoryByteStore:
         if self._order is None:
             self._order = sorted(self._rows)
         return self._order
+
+
+def end_of_prefix(prefix: bytes) -> bytes | None:
+    """The first key after all keys with this prefix; None if there is none."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes((kept[-1] + 1,)) if kept else None

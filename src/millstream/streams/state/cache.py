@@ -1,19 +1,24 @@
-"""The record cache of one store: what was written since the last flush, once per row (S38).
+"""The record cache of one store: rows as they were last written or read, in front of those in the store (S38).
 
-An update that is followed by another of the same row is never seen by anybody downstream, nor by the changelog. Rows
-themselves are in the store at once: reads need no cache. Kept here is what they were at the last flush, and where the
-last update of each came from.
+What is written waits here until it is flushed: at a commit, or when the cache makes room. An update that is followed by
+another of the same row before that is never seen by the store, its changelog, or anybody downstream. Rows stay after a
+flush, until room is needed, and are found even when the store has let them go because they are too old: all that is
+Kafka Streams' (NamedCache and ThreadCache), and so is what an entry counts for.
+
+Bytes only; what a flush does with the rows is the store's business.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from bisect import bisect_left, insort
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from millstream.streams.state.changelog import Headers
-from millstream.streams.state.transaction import TransactionalRows
 
-_ENTRY_OVERHEAD_BYTES = 96
-"""About what Kafka Streams counts for an entry besides its key and value."""
+_FIXED_BYTES = 3 * 8 + 1 + 8 + 8 + 4
+"""What Kafka Streams counts for any entry: three references; dirty or not, timestamp, offset, partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,65 +31,168 @@ class Origin:
     raw_key: bytes | None = None
     raw_value: bytes | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """Topic and headers; names count by their characters, as Java's do."""
+        size = 0 if self.topic is None else len(self.topic)
+        for name, value in self.headers:
+            size += len(name) + (0 if value is None else len(value))
+        return size
+
+
+NOWHERE = Origin()
+"""Of rows that were read."""
+
 
 @dataclass(slots=True)
 class CacheEntry:
-    """A row that was written: its bytes now and at the last flush, None where there was, or is, no row."""
+    """A row: its bytes, None where it was deleted, and where the last update came from.
 
+    `key`: what the cache finds and orders it by, which is longer than `row_key` where Kafka Streams' is.
+    """
+
+    key: bytes
     row_key: bytes
-    log_key: bytes
-    before: bytes | None
     stored: bytes | None
     timestamp: int
     origin: Origin
+    is_dirty: bool
+    size_bytes: int
 
-    @property
-    def size_bytes(self) -> int:
-        return len(self.row_key) + len(self.stored or b"") + _ENTRY_OVERHEAD_BYTES
+
+@dataclass(slots=True)
+class CacheRoom:
+    """What the caches of one task hold together, and may hold."""
+
+    bytes_max: int
+    bytes_held: int = 0
 
 
 class RecordCache:
-    """Entries are in the order of their latest write; that is the order in which they are flushed."""
+    """Entries by their rows' keys, in the order of their last use; to be flushed in the order of their last write."""
 
-    def __init__(self, rows: TransactionalRows) -> None:
-        self._rows = rows
-        self._entries: dict[bytes, CacheEntry] = {}
-        self.size_bytes = 0
-        self.origin = Origin()
-        """Of what is written next; whoever processes records sets it."""
+    def __init__(self, room: CacheRoom) -> None:
+        self._room = room
+        self._entries: OrderedDict[bytes, CacheEntry] = OrderedDict()
+        self._dirty: dict[bytes, None] = {}
+        self._order: list[bytes] | None = None
+        """Keys in order, from the first scan on."""
+        self.on_eviction: Callable[[CacheEntry], None] | None = None
+        """Flushes the store, which has to write this entry first."""
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something waits to be flushed."""
+        return bool(self._dirty)
+
+    def get(self, key: bytes) -> CacheEntry | None:
+        """The entry of a row, which is used by that."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._entries.move_to_end(key)
+        return entry
+
+    def keep(self, row_key: bytes, stored: bytes) -> None:
+        """Note a row that was read from the store."""
+        size = _size(row_key, stored, NOWHERE)
+        self._set(CacheEntry(row_key, row_key, stored, 0, NOWHERE, False, size))
 
     def write(
         self,
+        key: bytes,
         row_key: bytes,
-        log_key: bytes,
         stored: bytes | None,
         timestamp: int,
-        headers: Headers | None = None,
+        origin: Origin,
     ) -> None:
-        """To be called before the rows are changed. `headers` of the record, where the store knows better than `origin`."""
-        origin = self.origin if headers is None else replace(self.origin, headers=headers)
-        known = self._entries.pop(row_key, None)
-        if known is None:
-            before = self._rows.get(row_key)
-        else:
-            before = known.before
-            self.size_bytes -= known.size_bytes
-        entry = CacheEntry(row_key, log_key, before, stored, timestamp, origin)
-        self._entries[row_key] = entry
-        self.size_bytes += entry.size_bytes
+        """Set a row, or delete it (None). May flush the store, to make room."""
+        dirty = self._dirty
+        if key in dirty:
+            del dirty[key]  # to stand at the end
+        dirty[key] = None
+        size = _size(key, stored, origin)
+        self._set(CacheEntry(key, row_key, stored, timestamp, origin, True, size))
 
-    def entry(self, row_key: bytes) -> CacheEntry | None:
-        """What was written to a row since the last flush."""
-        return self._entries.get(row_key)
+    def scan(
+        self, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes | None]]:
+        """Rows in [low, high) in the order of their keys, deleted ones too; each is used when it is come to."""
+        order = self._in_order()
+        end = None if high is None else bisect_left(order, high)
+        keys = order[bisect_left(order, low) : end]
+        for key in reversed(keys) if reverse else keys:
+            entry = self.get(key)
+            if entry is not None:  # or it had to go meanwhile
+                yield key, entry.stored
 
-    def take(self, *, tells_changes: bool) -> list[CacheEntry]:
-        """What is to go on, the oldest write first. Of a table, rows that came and went since the last flush are left out."""
-        entries = list(self._entries.values())
-        self.clear()
-        if not tells_changes:
-            return entries
-        return [each for each in entries if not (each.before is None and each.stored is None)]
+    def first_key(self) -> bytes | None:
+        """The smallest key, None where the cache is empty."""
+        order = self._in_order()
+        return order[0] if order else None
+
+    def take_dirty(self, evicted: CacheEntry | None = None) -> list[CacheEntry]:
+        """What is to be flushed: an entry that has to go, then the others, the oldest write first."""
+        taken = []
+        if evicted is not None:
+            taken.append(evicted)
+            self._dirty.pop(evicted.key, None)
+        for key in self._dirty:
+            entry = self._entries[key]
+            entry.is_dirty = False
+            taken.append(entry)
+        self._dirty = {}
+        return taken
+
+    def drop_deleted(self, flushed: list[CacheEntry]) -> None:
+        """Forget rows that are deleted in the store, too, by now."""
+        for entry in flushed:
+            if entry.stored is None and entry.key in self._entries:
+                self._remove(entry.key)
+                self._dirty.pop(entry.key, None)
 
     def clear(self) -> None:
-        self._entries = {}
-        self.size_bytes = 0
+        """Forget everything."""
+        self._room.bytes_held -= sum(each.size_bytes for each in self._entries.values())
+        self._entries.clear()
+        self._dirty = {}
+        self._order = None
+
+    def _set(self, entry: CacheEntry) -> None:
+        entries, key, room = self._entries, entry.key, self._room
+        known = entries.get(key)
+        entries[key] = entry
+        held = room.bytes_held + entry.size_bytes
+        if known is not None:
+            entries.move_to_end(key)
+            held -= known.size_bytes
+        elif self._order is not None:
+            insort(self._order, key)
+        room.bytes_held = held
+        if held > room.bytes_max:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Kafka Streams lets go of entries of this store alone, even where other stores hold more."""
+        room = self._room
+        while room.bytes_held > room.bytes_max and self._entries:
+            eldest = self._remove(next(iter(self._entries)))
+            if eldest.is_dirty:
+                assert self.on_eviction is not None, "a store says what becomes of evicted rows"
+                self.on_eviction(eldest)
+
+    def _in_order(self) -> list[bytes]:
+        if self._order is None:
+            self._order = sorted(self._entries)
+        return self._order
+
+    def _remove(self, key: bytes) -> CacheEntry:
+        entry = self._entries.pop(key)
+        self._room.bytes_held -= entry.size_bytes
+        if self._order is not None:
+            del self._order[bisect_left(self._order, key)]
+        return entry
+
+
+def _size(key: bytes, stored: bytes | None, origin: Origin) -> int:
+    """What an entry counts for."""
+    return _FIXED_BYTES + len(key) + (0 if stored is None else len(stored)) + origin.size_bytes

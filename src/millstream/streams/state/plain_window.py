@@ -28,22 +28,22 @@ class PlainWindowStore(WindowRows):
     def put(self, key: object, value: object, start: int) -> None:
         """Add a value, or set it where duplicates are not kept; None deletes it there."""
         data, written = self.encoded(key, value)
-        log_key = data + pack_time(start) + _SEQUENCE.pack(self._next_sequence())
-        deletes_nothing = written is None and self._duplicates
-        says_nothing = deletes_nothing and self.spec.persistent  # in memory it is still the newest
-        if not says_nothing and self.admits(start) and not deletes_nothing:
-            self.rows.put(self.segment(start) + log_key, written)
-        if self.changelog is not None:
-            headers = self.record_headers() if self.spec.log_headers else ()
-            self.changelog.append(log_key, written, self.now(), headers)
+        sequence = _SEQUENCE.pack(self._next_sequence())
+        row_key = self.segment(start) + data + pack_time(start) + sequence
+        if written is None and self._duplicates:  # which deletes nothing
+            if not self.spec.persistent:
+                self.admits(start)  # in memory it is still the newest
+            self.log_row(row_key, None, self.now(), self.record_headers())
+        else:
+            self.put_row(row_key, written, self.now())
 
     def row_at(self, key: object, start: int) -> Stored:
         """Where duplicates are kept no row has a name of its own: on disk the last one put is found, in memory none."""
-        if start < self.oldest_visible() or (self._duplicates and not self.spec.persistent):
+        if self._duplicates and not self.spec.persistent:
             return None
         sequence = _SEQUENCE.pack(self.times.get(_SEQUENCE_NAME, 0))
-        log_key = self.key_bytes(key) + pack_time(start) + sequence
-        stored = self.rows.get(self.segment(start) + log_key)
+        row_key = self.segment(start) + self.key_bytes(key) + pack_time(start) + sequence
+        stored = self.stored_row(row_key)
         return None if stored is None else self._decode_value(stored)
 
     def restore_row(

@@ -7,7 +7,7 @@ their keys and written once, when the batch is through; otherwise every access g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -94,6 +94,10 @@ class Written:
     keys: Sequence[bytes]
     values: Sequence[bytes | None]
     timestamps: Sequence[int]
+
+    def latest_keys(self) -> Iterable[bytes]:
+        """Every key once, in the order of their latest steps."""
+        return reversed(dict.fromkeys(reversed(self.keys)))
 
 
 NOTHING_WRITTEN: Final = Written((), (), ())

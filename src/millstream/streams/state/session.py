@@ -23,6 +23,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     """One value per key and session."""
 
     edge_is_visible = False
+    bytes_around_key = 24
 
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
@@ -31,9 +32,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         """What a row begins with that an operator writes."""
 
     def fetch_session(self, key: object, start: int, end: int) -> Stored:
-        if end < self.oldest_visible():
-            return None
-        stored = self.rows.get(self._row_key(self._changelog_key(key, start, end), end))
+        stored = self.stored_row(self._row_key(key, start, end))
         return None if stored is None else self.decode_row(stored)
 
     def put(self, session: Windowed[Stored], value: object, timestamp: int | None = None) -> None:
@@ -41,34 +40,22 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
 
         `timestamp` is that of the changelog record; if it is not given, that of the record being processed.
         """
-        written = self.encoded(session.key, value)[1]
-        self.put_row(session, written, self.now() if timestamp is None else timestamp)
+        stored = self.encoded(session.key, value)[1]
+        self.put_session(session, stored, self.now() if timestamp is None else timestamp)
 
     def remove(self, session: Windowed[Stored]) -> None:
-        """Remove a session. In memory it is not the newest one by that, as it is by putting None."""
-        stays = session.end_ms > self._newest and not self.spec.persistent
-        self.put_row(session, None, self.now(), is_admitted=stays)
+        """Remove a session. In memory it is not the newest one by that, as it is by putting None, or by way of a cache."""
+        row_key = self._row_key(session.key, session.start_ms, session.end_ms)
+        if self.cache is None and session.end_ms > self._newest and not self.spec.persistent:
+            self.rows.pending[row_key] = None
+            self.log_row(row_key, None, self.now(), self.record_headers())
+        else:
+            self.put_row(row_key, None, self.now())
 
-    def put_row(
-        self,
-        session: Windowed[Stored],
-        stored: bytes | None,
-        timestamp: int,
-        *,
-        is_admitted: bool = False,
-    ) -> None:
-        """Set the stored form of a session. `is_admitted`: whatever its end is, which then is not noted."""
-        key = self._changelog_key(session.key, session.start_ms, session.end_ms)
-        row_key = self._row_key(key, session.end_ms)
-        if self.cache is not None:
-            headers = self.record_headers() if self.spec.with_headers else None
-            self.cache.write(row_key, key, stored, timestamp, headers)
-        if is_admitted or self.admits(session.end_ms):
-            self.rows.put(row_key, stored)
-        if self.changelog is not None and self.cache is None:
-            written = None if stored is None else self.logged_value(stored)
-            headers = self.logged_headers(stored, self.record_headers())
-            self.changelog.append(key, written, timestamp, headers)
+    def put_session(self, session: Windowed[Stored], stored: bytes | None, timestamp: int) -> None:
+        """Set the stored form of a session."""
+        row_key = self._row_key(session.key, session.start_ms, session.end_ms)
+        self.put_row(row_key, stored, timestamp)
 
     @property
     def takes_columns(self) -> bool:
@@ -84,7 +71,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         """(start, end, aggregate) of the key with these bytes, as `find_sessions` has them."""
         return [
             (start, end, self.aggregate_of(self.decode_row(stored)))
-            for start, end, stored in self._stored_sessions(data, earliest_end, latest_start)
+            for start, end, stored in self._found_sessions(data, earliest_end, latest_start)
         ]
 
     def write_sessions(
@@ -98,7 +85,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         pending, encode = self.rows.pending, self._encode_value
         for data, start, end, aggregate in rows:
             if end >= self._deleted_before:
-                row_key = self._row_key(data + pack_session(end, start), end)
+                row_key = self._row_key_of(data, pack_session(end, start), end)
                 stored = None if aggregate is None else self._row_start + encode(aggregate)
                 pending[row_key] = stored
         if self.changelog is not None:
@@ -108,35 +95,33 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         """The aggregate that operators work with, of a row as processors see it."""
         return row
 
-    def change_of(self, entry: CacheEntry) -> Change:
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
         data, start, end = self._split(entry.row_key)
         new, old = (
             None if stored is None else self.aggregate_of(self.decode_row(stored))
-            for stored in (entry.stored, entry.before)
+            for stored in (entry.stored, before)
         )
         return Change(Windowed(self._key.decode(data), start, end), new, old, end, entry.origin)
 
     def sessions_of_key(
         self, key: object, earliest_end: int, latest_start: int, *, reverse: bool
     ) -> list[Session]:
-        data = self.key_bytes(key)
-        found = self._stored_sessions(data, earliest_end, latest_start, reverse=reverse)
+        found = self._found_sessions(
+            self.key_bytes(key), earliest_end, latest_start, reverse=reverse
+        )
         return [
             (Windowed(key, start, end), self.decode_row(stored)) for start, end, stored in found
         ]
 
-    def _stored_sessions(
+    def _found_sessions(
         self, data: bytes, earliest_end: int, latest_start: int, *, reverse: bool = False
     ) -> list[tuple[int, int, bytes]]:
         """(start, end, row), in the order of the sessions."""
-        low = max(earliest_end, self.oldest_visible())
         found = []
-        for row_key, stored in self.rows_of(data, low, MAX_TIMESTAMP - 1, reverse=reverse):
-            row_data, start, end = self._split(row_key)
-            if row_data == data and start <= latest_start and end >= low:
+        for row_key, stored in self.rows_of(data, earliest_end, MAX_TIMESTAMP - 1, reverse=reverse):
+            _, start, end = self._split(row_key)
+            if start <= latest_start:
                 found.append((start, end, stored))
-        if not self.spec.persistent:
-            found.sort(key=lambda row: self.order_of(row[0], row[1]), reverse=reverse)
         return found
 
     def sessions_of_keys(
@@ -148,33 +133,37 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         *,
         reverse: bool,
     ) -> Iterator[Session]:
-        low = max(earliest_end, self.oldest_visible())
-        found = self._ended_between(low, latest_end, reverse=reverse)
+        oldest = self.oldest_visible()
         first, last = (None if key is None else self.key_bytes(key) for key in keys)
-        for data, session, value in found:
+        rows = self.rows_between(earliest_end, latest_end, oldest=oldest, reverse=reverse)
+        for row_key, stored in rows:
+            data, start, end = self._split(row_key)
             in_range = (first is None or first <= data) and (last is None or data <= last)
-            if in_range and session.start_ms <= latest_start:
-                yield session, value
+            if in_range and start <= latest_start:
+                yield Windowed(self._key.decode(data), start, end), self.decode_row(stored)
 
     def fetch_closed(self, earliest_end: int, latest_end: int) -> Iterator[Session]:
         """Sessions that end in this range, for an operator that gives out what is closed.
 
         On disk, what is older than the retention is found too as long as its segment is there.
         """
-        low = earliest_end if self.spec.persistent else max(earliest_end, self.oldest_visible())
-        return (row[1:] for row in self._ended_between(low, latest_end, reverse=False))
+        oldest = 0 if self.spec.persistent else self.oldest_visible()
+        for row_key, stored in self.rows_between(earliest_end, latest_end, oldest=oldest):
+            data, start, end = self._split(row_key)
+            yield Windowed(self._key.decode(data), start, end), self.decode_row(stored)
 
-    def _ended_between(
-        self, low: int, high: int, *, reverse: bool
-    ) -> Iterator[tuple[bytes, Windowed[Stored], Stored]]:
-        """Key's bytes, session and value. By end where the store is time-ordered or in memory."""
-        rows = self.rows_between(low, high, reverse=reverse)
-        found: Iterator[tuple[bytes, int, int, bytes]]
-        found = ((*self._split(row_key), stored) for row_key, stored in rows)
-        if not (self._time_first or self.spec.persistent):
-            found = iter(sorted(found, key=lambda row: (row[2], row[0], -row[1]), reverse=reverse))
-        for data, start, end, stored in found:
-            yield data, Windowed(self._key.decode(data), start, end), self.decode_row(stored)
+    def _stored_of(
+        self, data: bytes, low: int, high: int, *, reverse: bool
+    ) -> Iterator[tuple[bytes, bytes]]:
+        rows = super()._stored_of(data, low, high, reverse=reverse)
+        if self.spec.persistent:
+            return rows
+        # Of sessions with one end the latest start comes first.
+        return iter(sorted(rows, key=lambda row: self.order_in_memory(row[0]), reverse=reverse))
+
+    def order_in_memory(self, row_key: bytes) -> tuple[int, bytes, int]:
+        data, start, end = self._split(row_key)
+        return end, data, -start
 
     def restore_row(
         self, key: bytes, value: bytes | None, _timestamp: int, headers: Headers
@@ -183,7 +172,7 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         self.advance(end)
         if not self.is_expired(end):
             row = None if value is None else self.restored_row(value, headers)
-            self.rows.put(self._row_key(key, end), row)
+            self.rows.put(self._row_key_of(key[:-16], key[-16:], end), row)
 
     def restored_row(self, value: bytes, _headers: Headers) -> bytes:
         """The stored form of a changelog record."""
@@ -192,17 +181,21 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
     def row_time(self, row_key: bytes) -> int:
         return self._split(row_key)[2]
 
+    def row_data(self, row_key: bytes) -> bytes:
+        return self._split(row_key)[0]
+
     def decode_row(self, stored: bytes) -> Stored:
         """A row as the application sees it."""
         return self._decode_value(stored)
 
-    def _changelog_key(self, key: object, start: int, end: int) -> bytes:
-        return self.encoded(key, None)[0] + pack_session(end, start)
+    def log_key(self, row_key: bytes) -> bytes:
+        return row_key[24:] + row_key[8:24] if self._time_first else super().log_key(row_key)
 
-    def _row_key(self, changelog_key: bytes, end: int) -> bytes:
-        if self._time_first:
-            return self.segment(end) + changelog_key[-16:] + changelog_key[:-16]
-        return self.segment(end) + changelog_key
+    def _row_key(self, key: object, start: int, end: int) -> bytes:
+        return self._row_key_of(self.encoded(key, None)[0], pack_session(end, start), end)
+
+    def _row_key_of(self, data: bytes, times: bytes, end: int) -> bytes:
+        return self.segment(end) + (times + data if self._time_first else data + times)
 
     def _split(self, row_key: bytes) -> tuple[bytes, int, int]:
         at = 8 if self._time_first else len(row_key) - 16

@@ -36,7 +36,7 @@ class SessionStoreWithHeaders(SessionStore):
         """Set the aggregate of a session; None removes it. `timestamp` as of other session stores."""
         written = self.encoded(session.key, value)[1]
         stored = None if written is None else with_headers(written, headers)
-        self.put_row(session, stored, self.now() if timestamp is None else timestamp)
+        self.put_session(session, stored, self.now() if timestamp is None else timestamp)
 
     @property
     def takes_columns(self) -> bool:
@@ -49,10 +49,12 @@ class SessionStoreWithHeaders(SessionStore):
     def logged_value(self, stored: bytes) -> bytes:
         return without_headers(stored)
 
-    def change_of(self, entry: CacheEntry) -> Change:
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
         """What leaves the cache has the headers of the session, not those of the record, as in Kafka Streams."""
         headers = () if entry.stored is None else split_headers(entry.stored)[0]
-        return super().change_of(entry)._replace(origin=replace(entry.origin, headers=headers))
+        return (
+            super().change_of(entry, before)._replace(origin=replace(entry.origin, headers=headers))
+        )
 
     def decode_row(self, stored: bytes) -> AggregationWithHeaders:
         headers, aggregate = split_headers(stored)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, NamedTuple, Protocol
@@ -11,22 +11,26 @@ from typing import Any, NamedTuple, Protocol
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import SerializationError, StreamsError
 from millstream.streams.serdes.serde import Serde
-from millstream.streams.state.cache import CacheEntry, Origin, RecordCache
+from millstream.streams.state.cache import NOWHERE, CacheEntry, Origin, RecordCache
 from millstream.streams.state.changelog import Changelog, Headers
 from millstream.streams.state.header_rows import split_headers
-from millstream.streams.state.transaction import TransactionalRows
+from millstream.streams.state.transaction import TransactionalRows, overlaid
 from millstream.streams.topology.stores import StoreSpec
 
 DECODED_ROWS_MAX = 100_000
 
 
 class OwningTask(Protocol):
-    """What a store knows of its task: whose it is, and which record is being processed, for its changelog records."""
+    """What a store knows of its task: whose it is, and which record is being processed, for its changelog records.
+
+    `origin`: the same record, for what goes on from a cache.
+    """
 
     config: StreamsConfig
     task_id: str
     record_timestamp: int
     record_headers: Headers
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +57,21 @@ class ChangelogRecord(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A change of a row that leaves the cache, in the application's types."""
+    """A change of a row that leaves the cache, in the application's types; `old` where it is wanted."""
 
     key: object
     new: object
     old: object
     timestamp: int
     origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class TableBelow:
+    """Where the changes of a cached table go on. `forward` is told whether they had to make room."""
+
+    forward: Callable[[list[Change], bool], None]
+    wants_old: bool
 
 
 class StateStore(ABC):
@@ -71,6 +83,10 @@ class StateStore(ABC):
         self.changelog = parts.changelog
         self.rows = parts.rows
         self.cache = parts.cache
+        if self.cache is not None:
+            self.cache.on_eviction = self.flush_cache
+        self.below: TableBelow | None = None
+        """Of a table whose changes a cache holds back."""
         self.times = dict(parts.rows.metadata.times)
         """Stream time and emitted close time of the operators that own the store; committed with the rows."""
         self.key_serde = self._key = parts.key
@@ -118,15 +134,72 @@ class StateStore(ABC):
         if self.cache is not None:
             self.cache.clear()
 
-    def flush_cache(self, *, as_changes: bool) -> list[Change]:
-        """Log what the cache holds, and give it out, in the order of the latest writes, if it is a table's."""
-        entries = [] if self.cache is None else self.cache.take(tells_changes=as_changes)
+    def flush_cache(self, evicted: CacheEntry | None = None) -> None:
+        """Write what the cache holds back, and let it go on if the store is a table's: an entry that makes room first.
+
+        Of a table, the deletion of a row that the store does not have is left out.
+        """
+        if self.cache is None:
+            return
+        entries, below = self.cache.take_dirty(evicted), self.below
+        changes: list[Change] = []
+        for entry in entries:
+            if below is not None:
+                deletes = entry.stored is None
+                before = self.flushed_row(entry.row_key) if deletes or below.wants_old else None
+                if deletes and before is None:
+                    continue
+                changes.append(self.change_of(entry, before))
+            headers = entry.origin.headers
+            self.write_row(entry.row_key, entry.stored, entry.timestamp, headers)
+        if below is not None and changes:
+            below.forward(changes, evicted is not None)
+        self.cache.drop_deleted([each for each in entries if each is not evicted])
+
+    def flushed_row(self, row_key: bytes) -> bytes | None:
+        """A row as the store has it, whatever a cache holds."""
+        return self.rows.get(row_key)
+
+    def put_row(self, row_key: bytes, stored: bytes | None, timestamp: int) -> None:
+        """Set or delete (None) a row, in the cache if there is one; `timestamp` is that of the changelog record."""
+        if self.cache is None:
+            self.write_row(row_key, stored, timestamp, self.record_headers())
+        else:
+            key = self.cache_key(row_key)
+            self.cache.write(key, row_key, stored, timestamp, self.origin())
+
+    def cache_key(self, row_key: bytes) -> bytes:
+        """What the cache finds and orders a row by, as Kafka Streams' does."""
+        return row_key
+
+    def write_row(
+        self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        """Set or delete a row of the store itself, and log it; `headers` are those of the record that does it."""
+        self.rows.pending[row_key] = stored
+        self.log_row(row_key, stored, timestamp, headers)
+
+    def log_row(
+        self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        """Append a row to the changelog, if there is one."""
         if self.changelog is not None:
-            for entry in entries:
-                value = None if entry.stored is None else self.logged_value(entry.stored)
-                headers = self.logged_headers(entry.stored, entry.origin.headers)
-                self.changelog.append(entry.log_key, value, entry.timestamp, headers)
-        return [self.change_of(entry) for entry in entries] if as_changes else []
+            value = None if stored is None else self.logged_value(stored)
+            logged = self.logged_headers(stored, headers)
+            self.changelog.append(self.log_key(row_key), value, timestamp, logged)
+
+    def rows_in(
+        self, low: bytes, high: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Rows in [low, high) in the order of their keys, with what the cache holds."""
+        rows = self.rows.scan(low, high, reverse=reverse)
+        if self.cache is None:
+            return rows
+        return overlaid(rows, self.cache.scan(low, high, reverse=reverse), reverse=reverse)
+
+    def log_key(self, row_key: bytes) -> bytes:
+        """The key of a row's changelog record."""
+        return row_key
 
     def logged_value(self, stored: bytes) -> bytes:
         """The changelog's form of a stored row."""
@@ -141,9 +214,11 @@ class StateStore(ABC):
             return split_headers(stored)[0]
         return record_headers if self.spec.with_headers or self.spec.log_headers else ()
 
-    def change_of(self, entry: CacheEntry) -> Change:
-        """Only asked of stores that are cached and belong to a table."""
-        raise AssertionError(f"store {self.name} belongs to no table: {entry.row_key!r}")
+    def change_of(self, entry: CacheEntry, before: bytes | None) -> Change:
+        """What an entry that leaves the cache changes. Only asked of stores that are cached and belong to a table."""
+        raise AssertionError(
+            f"store {self.name} belongs to no table: {entry.row_key!r}, before {before!r}"
+        )
 
     def restore(
         self,
@@ -175,6 +250,9 @@ class StateStore(ABC):
     def close(self) -> None:
         """Every access raises InvalidStoreError from now on."""
         self.is_open = False
+        if self.cache is not None:
+            self.cache.clear()
+            self.cache = None  # or it would go on taking what the rows refuse
         self.rows.close(self.name)
 
     def key_bytes(self, key: object) -> bytes:
@@ -196,6 +274,10 @@ class StateStore(ABC):
     def record_headers(self) -> Headers:
         """The headers of the record being processed."""
         return () if self._task is None else self._task.record_headers
+
+    def origin(self) -> Origin:
+        """Where the record being processed comes from."""
+        return NOWHERE if self._task is None else self._task.origin
 
     def now(self) -> int:
         """The timestamp of the record being processed."""

@@ -46,6 +46,31 @@ class StoreMetadata:
         return cls() if data is None else cls(**json.loads(data))
 
 
+def overlaid(
+    stored: Iterator[tuple[bytes, bytes]],
+    written: Iterator[tuple[bytes, bytes | None]],
+    *,
+    reverse: bool = False,
+) -> Iterator[tuple[bytes, bytes]]:
+    """Rows as they are with what was written over them (None: deleted), step by step the smaller key first."""
+    ours = next(written, None)
+    for key, value in stored:
+        while ours is not None and (ours[0] > key if reverse else ours[0] < key):
+            if ours[1] is not None:
+                yield ours[0], ours[1]
+            ours = next(written, None)
+        if ours is not None and ours[0] == key:
+            if ours[1] is not None:
+                yield key, ours[1]
+            ours = next(written, None)
+        else:
+            yield key, value
+    while ours is not None:
+        if ours[1] is not None:
+            yield ours[0], ours[1]
+        ours = next(written, None)
+
+
 class TransactionalRows:
     """The rows of one store as the running batch sees them."""
 
@@ -75,22 +100,9 @@ class TransactionalRows:
         ours = order[bisect_left(order, low) : end]
         if reverse:
             ours.reverse()
-        position = 0
-        for key, value in self._rows.scan(low, high, reverse=reverse):
-            while position < len(ours) and (
-                ours[position] > key if reverse else ours[position] < key
-            ):
-                written = pending[ours[position]]
-                if written is not None:
-                    yield ours[position], written
-                position += 1
-            if position < len(ours) and ours[position] == key:
-                continue
-            yield key, value
-        for mine in ours[position:]:
-            written = pending[mine]
-            if written is not None:
-                yield mine, written
+        rows = self._rows.scan(low, high, reverse=reverse)
+        written = ((key, pending[key]) for key in ours)
+        return overlaid(rows, written, reverse=reverse) if ours else rows
 
     def commit(self, metadata: StoreMetadata) -> None:
         """Apply what was written and the metadata in one write."""

@@ -6,33 +6,38 @@ read from there, and have theirs.
 
 from __future__ import annotations
 
+from typing import Final
+
+from millstream.streams.state.changelog import Headers
 from millstream.streams.state.key_value import TimestampedKeyValueStore
-from millstream.streams.state.read_only import Stored
+from millstream.streams.state.segmented import pack_time
 from millstream.streams.state.store import StoreParts
+from millstream.streams.state.timestamped_rows import TimestampedRows
 from millstream.streams.state.timestamped_window import TimestampedWindowStore
 
-NO_TIMESTAMP = -1
+_NO_TIMESTAMP: Final = pack_time(-1)
 
 
-class UntimedTableStore(TimestampedKeyValueStore):
+class UntimedRows(TimestampedRows):
+    """Rows in front of which there is a timestamp that says nothing."""
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._keeps = False
+
+    def write_row(
+        self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        row = None if stored is None else _NO_TIMESTAMP + stored[8:]
+        super().write_row(row_key, row, timestamp, headers)
+
+    def row_bytes(self, value: bytes, _timestamp: int, _headers: Headers) -> bytes:
+        return _NO_TIMESTAMP + value
+
+
+class UntimedTableStore(UntimedRows, TimestampedKeyValueStore):
     """One value per key."""
 
-    def __init__(self, parts: StoreParts) -> None:
-        super().__init__(parts)
-        self._keeps = False
 
-    def decode_row(self, stored: bytes) -> tuple[Stored, int]:
-        value, timestamp = super().decode_row(stored)
-        return value, NO_TIMESTAMP if self.cache is None else timestamp
-
-
-class UntimedWindowTableStore(TimestampedWindowStore):
+class UntimedWindowTableStore(UntimedRows, TimestampedWindowStore):
     """One value per key and window start."""
-
-    def __init__(self, parts: StoreParts) -> None:
-        super().__init__(parts)
-        self._keeps = False
-
-    def decode_row(self, stored: bytes) -> tuple[Stored, int]:
-        value, timestamp = super().decode_row(stored)
-        return value, NO_TIMESTAMP if self.cache is None else timestamp

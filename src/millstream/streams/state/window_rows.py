@@ -21,6 +21,8 @@ NO_SEQUENCE: Final = b"\x00\x00\x00\x00"
 class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
     """Rows by key and window start."""
 
+    bytes_around_key = 20
+
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
         assert parts.spec.window_size_ms is not None, "a window store has a window size"
@@ -39,33 +41,30 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         self, data: bytes, time_from: int, time_to: int, *, reverse: bool = False
     ) -> list[tuple[int, Stored]]:
         """`rows_of_key`, of the key with these bytes."""
-        low = max(time_from, self.oldest_visible())
-        if time_to < low:
-            return []
-        found = []
-        for row_key, stored in self.rows_of(data, low, time_to, reverse=reverse):
-            row_data, start = self.split(row_key)
-            if row_data == data and low <= start <= time_to:
-                found.append((start, self.decode_row(stored)))
-        return found
+        rows = self.rows_of(data, time_from, time_to, reverse=reverse)
+        return [(self.row_time(row_key), self.decode_row(stored)) for row_key, stored in rows]
 
     def rows_of_keys(
         self, key_from: object, key_to: object, time_from: int, time_to: int, *, reverse: bool
     ) -> Iterator[tuple[Windowed[Stored], Stored]]:
-        low = max(time_from, self.oldest_visible())
-        rows = self.rows_between(low, time_to, reverse=reverse)
-        found: Iterator[tuple[bytes, int, bytes]]
-        found = ((*self.split(row_key), stored) for row_key, stored in rows)
-        if not (self._time_first or self.spec.persistent):
-            found = iter(sorted(found, key=lambda row: (row[1], row[0]), reverse=reverse))
+        oldest = self.oldest_visible()
         first = b"" if key_from is None else self.key_bytes(key_from)
         last = None if key_to is None else self.key_bytes(key_to)
-        for data, start, stored in found:
+        rows = self.rows_between(time_from, time_to, oldest=oldest, reverse=reverse)
+        for row_key, stored in rows:
+            data, start = self.split(row_key)
             if first <= data and (last is None or data <= last):
                 yield self.window(data, start), self.decode_row(stored)
 
+    def order_in_memory(self, row_key: bytes) -> tuple[int, bytes]:
+        data, start = self.split(row_key)
+        return start, data
+
     def row_time(self, row_key: bytes) -> int:
         return self.split(row_key)[1]
+
+    def row_data(self, row_key: bytes) -> bytes:
+        return self.split(row_key)[0]
 
     def window(self, data: bytes, start: int) -> Windowed[Stored]:
         """The key of a row as the application sees it."""
@@ -77,6 +76,11 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         if self._time_first:
             return self.segment(start) + pack_time(start) + data + NO_SEQUENCE
         return self.segment(start) + data + pack_time(start) + NO_SEQUENCE
+
+    def log_key(self, row_key: bytes) -> bytes:
+        if self._time_first:
+            return row_key[16:-4] + row_key[8:16] + row_key[-4:]
+        return super().log_key(row_key)
 
     def split(self, row_key: bytes) -> tuple[bytes, int]:
         """The key's bytes and the start."""

@@ -140,10 +140,12 @@ class StoreSpec:
         kinds = {
             StoreKind.KEY_VALUE,
             StoreKind.TIMESTAMPED_KEY_VALUE,
+            StoreKind.WINDOW,
             StoreKind.TIMESTAMPED_WINDOW,
             StoreKind.SESSION,
         }
-        return self.caching and self.kind in kinds and self.entries_max is None
+        bounded_or_several = self.entries_max is not None or self.retain_duplicates
+        return self.caching and self.kind in kinds and not bounded_or_several
 
     @property
     def is_window(self) -> bool:

@@ -14,7 +14,7 @@ from millstream.streams.errors import InvalidStoreError
 from millstream.streams.options import RecordContext
 from millstream.streams.serdes import Windowed, string
 from millstream.streams.state.byte_store import ByteStore, MemoryByteStore
-from millstream.streams.state.cache import RecordCache
+from millstream.streams.state.cache import CacheRoom, RecordCache
 from millstream.streams.state.changelog import Changelog, Headers
 from millstream.streams.state.opening import open_store
 from millstream.streams.state.rocksdb import RocksByteStore, RocksDatabase
@@ -209,7 +209,7 @@ class World:
     def _opened(self, rows: TransactionalRows, *, logging: bool) -> StateStore:
         spec = replace(self.kind.spec, caching=self._cached, logging=logging)
         changelog = Changelog("log") if logging else None
-        cache = RecordCache(rows) if self._cached else None
+        cache = RecordCache(CacheRoom(1_000_000)) if self._cached else None
         serde = string()
         return open_store(StoreParts(spec, rows, serde, serde, changelog, None, serde, cache))
 
@@ -241,7 +241,7 @@ class Log(NamedTuple):
 def logged(store: StateStore) -> Log:
     """What the store has written to its changelog so far."""
     store.flush()
-    store.flush_cache(as_changes=False)
+    store.flush_cache()
     assert store.changelog is not None
     given = store.changelog.headers
     keys, values, timestamps = store.changelog.take()
@@ -328,7 +328,7 @@ def test_without_logging_nothing_is_logged(world: World) -> None:
     store = world.open(logging=False)
     world.write(store, 0, 9)
     store.flush()
-    store.flush_cache(as_changes=False)
+    store.flush_cache()
     store.commit(changelog_offset=None, marker=None)
     assert store.changelog is None
     rows = world.kind.shown(store)
