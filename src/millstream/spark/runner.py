@@ -86,6 +86,7 @@ class MicroBatchRunner:
         self._config = config
         self._topology = topology.with_own_changelogs()  # Spark tells a task of new records alone
         self._queries: list[StreamingQuery] = []
+        _require_portable(self._topology, config)
         self.plan = self._prepare()
 
     def run_available(self, observe: Callable[[Progress], None] = lambda _: None) -> None:
@@ -198,6 +199,19 @@ class MicroBatchRunner:
             ),
             repartition_topics=self.plan.repartition_topics,
         )
+
+
+def _require_portable(topology: Topology, config: StreamsConfig) -> None:
+    """Raises ConfigError where Spark could not send the application to its workers, before anything is created for it."""
+    from pyspark import cloudpickle
+
+    try:
+        cloudpickle.dumps((topology, config))
+    except Exception as error:
+        raise ConfigError(
+            f"application {config.application_id} cannot be sent to Spark's workers: {error}. Functions, serdes and settings "
+            "must not hold what belongs to one process, as connections, locks and open files do: make these where they are used"
+        ) from error
 
 
 def _task_function(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from google.protobuf.wrappers_pb2 import StringValue
 
 from millstream.clients.serdes.registry import (
     Limits,
@@ -13,6 +16,8 @@ from millstream.clients.serdes.registry import (
     SchemaRegistry,
     SchemaRegistryUnavailable,
     confluent_avro,
+    confluent_json,
+    confluent_protobuf,
     for_topic,
 )
 from millstream.errors import ConfigError
@@ -87,3 +92,24 @@ def test_a_schema_in_a_header_has_no_place_here(registry: SchemaRegistry) -> Non
     serde = confluent_avro(registry, ARRIVAL, id_in_header=True)
     with pytest.raises(ConfigError, match="leave id_in_header out"):
         for_topic(serde, "arrivals")
+
+
+def test_serdes_of_a_registry_go_to_another_process(registry: SchemaRegistry) -> None:
+    """Also after use; there they look up what they need themselves."""
+    text = StringValue(value="UA")
+    for serde, value in (
+        (confluent_avro(registry, ARRIVAL), UNITED),
+        (confluent_json(registry, {"type": "object", "title": "Arrival"}), UNITED),
+        (confluent_protobuf(registry, StringValue), text),
+    ):
+        here = for_topic(serde, serde.name.partition("(")[0])
+        written = here.encode(value)
+        there = pickle.loads(pickle.dumps(here))
+        assert (there.encode(value), there.decode(written)) == (written, value)
+
+
+def test_a_registry_with_a_context_of_tls_cannot_go_to_another_process() -> None:
+    registry = SchemaRegistry("https://registry", ssl_context=ssl.create_default_context())
+    with pytest.raises(TypeError, match="cannot be sent to another process"):
+        pickle.dumps(for_topic(confluent_avro(registry, ARRIVAL), "arrivals"))
+    registry.close()

@@ -7,6 +7,7 @@ used on an event loop's own time where that matters; clients take the registry s
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from millstream.clients.core.serialization import LookupNeeded
@@ -28,14 +29,16 @@ def for_topic(serde: RegistrySerde[T], topic: str) -> Serde[T]:
         raise ConfigError(
             f"the {serde.name} serde writes its schema into a header, which a plain serde has not: leave id_in_header out"
         )
+    name = f"{serde.name} of {topic}"
+    return Serde(name, partial(_write, serde, topic), partial(_read, serde, topic))
 
-    def encode(value: T) -> bytes:
-        return _found(lambda: serde.serialize(topic, value, []))
 
-    def decode(data: bytes) -> T:
-        return _found(lambda: serde.deserialize(topic, data, []))
+def _write(serde: RegistrySerde[T], topic: str, value: T) -> bytes:
+    return _found(lambda: serde.serialize(topic, value, []))
 
-    return Serde(f"{serde.name} of {topic}", encode, decode)
+
+def _read(serde: RegistrySerde[T], topic: str, data: bytes) -> T:
+    return _found(lambda: serde.deserialize(topic, data, []))
 
 
 def _found(attempt: Callable[[], T]) -> T:

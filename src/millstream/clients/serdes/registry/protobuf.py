@@ -42,9 +42,12 @@ def confluent_protobuf(
 class _Protobuf(Generic[M]):
     def __init__(self, message_type: type[M]) -> None:
         self._message_type = message_type
-        self._descriptor = cast("Descriptor", message_type.DESCRIPTOR)  # or its twin in C
         self.name = f"protobuf({self._descriptor.full_name})"
         self.indexes: tuple[int, ...] | None = _place(self._descriptor)
+
+    @property
+    def _descriptor(self) -> Descriptor:
+        return cast("Descriptor", self._message_type.DESCRIPTOR)  # or its twin in C
 
     def record_name(self) -> str | None:
         return self._descriptor.full_name

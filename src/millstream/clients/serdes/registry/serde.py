@@ -94,6 +94,10 @@ class RegistrySerde(Generic[T]):
         self._writers: dict[str, tuple[bytes, Callable[[T], bytes]]] = {}
         self._readers: dict[int | str, Callable[[bytes], T]] = {}
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickled without what it has learnt: readers and writers are made anew from the schemas."""
+        return self.__dict__ | {"_writers": {}, "_readers": {}}
+
     @property
     def id_in_header(self) -> bool:
         """Whether headers say which schema wrote a value."""

@@ -64,7 +64,8 @@ class Transport:
         self, urls: str | list[str], auth: Auth | None, tls: ssl.SSLContext | None, limits: Limits
     ) -> None:
         items = urls.split(",") if isinstance(urls, str) else urls
-        self._addresses = [_address(item.strip()) for item in items if item.strip()]
+        self._urls = [item.strip() for item in items if item.strip()]
+        self._addresses = [_address(url) for url in self._urls]
         if not self._addresses:
             raise ConfigError("name the schema registry's address, as in http://localhost:8081")
         self._auth = auth
@@ -74,6 +75,15 @@ class Transport:
         self._random = SystemRandom()
         self._closing = threading.Event()
         self._thread = ThreadPoolExecutor(1, "schema-registry")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickled, it is what it was made from: in another process it has a thread of its own."""
+        if self._tls is not None:
+            raise TypeError(
+                "a schema registry with an ssl_context cannot be sent to another process: leave it out, and let "
+                "SSL_CERT_FILE name the certificates there"
+            )
+        return Transport, (self._urls, self._auth, None, self._limits)
 
     async def run(self, job: Callable[[], T]) -> T:
         """Run `job` in the thread, after those that came before; it may use `call`."""
