@@ -206,7 +206,7 @@ def _require_portable(topology: Topology, config: StreamsConfig) -> None:
     from pyspark import cloudpickle
 
     try:
-        cloudpickle.dumps((topology, config))
+        cloudpickle.dumps((topology, config))  # type: ignore[no-untyped-call]  # it has no types
     except Exception as error:
         raise ConfigError(
             f"application {config.application_id} cannot be sent to Spark's workers: {error}. Functions, serdes and settings "
