@@ -253,23 +253,8 @@ class NodeParts:
         )
 
     def _new_node(self) -> Node:
-        config = self._config
-        services = CoordinatorServices(
-            clock=self._clock,
-            purgatory=self._purgatory,
-            log_flusher=self._flusher,
-            flush_on_ack=config.millstream_flush_on_ack,
-            commit_timeout_ms=config.offsets_commit_timeout_ms,
-            codec=Codec(config.offsets_topic_compression_codec),
-        )
-        groups = GroupCoordination(
-            group_coordinator_config(config),
-            self._identity.node_id,
-            self._environment.random,
-            partitions=self._partitions,
-            tasks=self._tasks,
-            services=replace(services, on_written=self._metrics.groups.written),
-        )
+        config, services = self._config, self._new_services()
+        groups = self._new_groups(services)
         producer_ids = ProducerIds(self._controller, self._identity.node_id)
         markers = TransactionMarkers(self._partitions, groups, services)
         return Node(
@@ -309,6 +294,27 @@ class NodeParts:
             metrics=self._metrics,
             authorizer=ALLOW_ALL,
             quotas=UNLIMITED,
+        )
+
+    def _new_services(self) -> CoordinatorServices:
+        config = self._config
+        return CoordinatorServices(
+            clock=self._clock,
+            purgatory=self._purgatory,
+            log_flusher=self._flusher,
+            flush_on_ack=config.millstream_flush_on_ack,
+            commit_timeout_ms=config.offsets_commit_timeout_ms,
+            codec=Codec(config.offsets_topic_compression_codec),
+        )
+
+    def _new_groups(self, services: CoordinatorServices) -> GroupCoordination:
+        return GroupCoordination(
+            group_coordinator_config(self._config),
+            self._identity.node_id,
+            self._environment.random,
+            partitions=self._partitions,
+            tasks=self._tasks,
+            services=replace(services, on_written=self._metrics.groups.written),
         )
 
     def _new_share_groups(self, services: CoordinatorServices) -> ShareGroups:

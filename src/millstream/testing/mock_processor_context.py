@@ -15,10 +15,10 @@ from millstream.errors import ConfigError
 from millstream.streams.arguments import check_kind
 from millstream.streams.config import StreamsConfig, with_prefix
 from millstream.streams.errors import InvalidStoreError, StreamsError
-from millstream.streams.kernel.compile import store_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.processors import check_record
 from millstream.streams.kernel.punctuation import checked_schedule
+from millstream.streams.kernel.resolved_serdes import store_serdes
 from millstream.streams.metrics import StreamsMetrics
 from millstream.streams.options import RecordContext
 from millstream.streams.processor import Headers, PunctuationType, Record

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable
 
 from millstream.streams.errors import TopologyError
-from millstream.streams.kernel.compile import source_serdes
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
 from millstream.streams.kernel.queues import PartitionGroup, RecordQueue, SourceReader
+from millstream.streams.kernel.resolved_serdes import source_serdes
 from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.topology import Topology
 

@@ -7,8 +7,8 @@ from contextlib import closing
 
 from millstream.model import TopicPartition
 from millstream.streams.kernel.batch import NO_HEADERS, RawBatch, SinkBatch
-from millstream.streams.kernel.compile import store_serdes
 from millstream.streams.kernel.context import TaskContext
+from millstream.streams.kernel.resolved_serdes import store_serdes
 from millstream.streams.kernel.task_metrics import RESTORE
 from millstream.streams.restore_listener import StateRestoreListener
 from millstream.streams.state.cache import CacheRoom, RecordCache

@@ -17,7 +17,7 @@ from millstream.streams.errors import InvalidStoreError
 from millstream.streams.handlers import OutgoingRecord
 from millstream.streams.kernel.batch import Batch, RawBatch, SinkBatch
 from millstream.streams.kernel.caches import TaskCaches
-from millstream.streams.kernel.compile import make_operator, source_serdes
+from millstream.streams.kernel.compile import make_operator
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.failures import Failures
 from millstream.streams.kernel.idling import Idling, Readiness
@@ -25,6 +25,7 @@ from millstream.streams.kernel.inputs import Inputs
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.plan import DepthFirst, Plan, PlanNode
 from millstream.streams.kernel.processors import Process
+from millstream.streams.kernel.resolved_serdes import source_serdes
 from millstream.streams.kernel.sinks import Sink, SinkRecords
 from millstream.streams.kernel.state import TaskState
 from millstream.streams.kernel.stateless import PassThrough
