@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TypeVar
@@ -78,16 +78,34 @@ class Batch:
 
     def part(self, first: int, end: int) -> Batch:
         """Rows first to end; shares its lists with the batch where these are all."""
-        old, newest = self.old_values, self.newest
-        return Batch(
-            _part(self.key_column, first, end),
-            _part(self.value_column, first, end),
-            rows_of(self.timestamps, first, end),
-            rows_of(self.headers, first, end),
-            rows_of(self.ordinals, first, end),
-            None if old is None else rows_of(old, first, end),
-            None if newest is None else rows_of(newest, first, end),
+        keys, values, old, newest = (
+            self.key_column,
+            self.value_column,
+            self.old_values,
+            self.newest,
         )
+        if end - first == len(self.timestamps):
+            return Batch(keys, values, self.timestamps, self.headers, self.ordinals, old, newest)
+        return Batch(
+            keys[first:end] if isinstance(keys, list) else keys.part(first, end),
+            values[first:end] if isinstance(values, list) else values.part(first, end),
+            self.timestamps[first:end],
+            self.headers[first:end],
+            self.ordinals[first:end],
+            None if old is None else old[first:end],
+            None if newest is None else newest[first:end],
+        )
+
+    def each(self) -> Iterable[Batch]:
+        """Every row as a batch of its own."""
+        if len(self.timestamps) == 1:
+            return (self,)
+        keys, values = self.key_column, self.value_column
+        is_plain = self.old_values is None and self.newest is None
+        if is_plain and isinstance(keys, list) and isinstance(values, list):
+            rows = zip(keys, values, self.timestamps, self.headers, self.ordinals, strict=True)
+            return (Batch([k], [v], [at], [h], [number]) for k, v, at, h, number in rows)
+        return (self.part(row, row + 1) for row in range(len(self)))
 
     def as_lists(self) -> Batch:
         """The same rows, all of them read: cheaper where they are going to be taken one by one."""
@@ -142,10 +160,6 @@ def merge_by_ordinal(batches: Sequence[Batch]) -> Batch:
 
 def _where(column: AnyColumn, mask: Sequence[object]) -> AnyColumn:
     return list(compress(column, mask)) if isinstance(column, list) else column.where(mask)
-
-
-def _part(column: AnyColumn, first: int, end: int) -> AnyColumn:
-    return rows_of(column, first, end) if isinstance(column, list) else column.part(first, end)
 
 
 def _take(column: AnyColumn, rows: Sequence[int]) -> AnyColumn:

@@ -37,6 +37,10 @@ class PlanNode:
     """The operator writes to a store that has a cache."""
     is_cached: bool = False
     """The changes of the table that the operator writes go on when its cache is flushed, not before."""
+    is_sink: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_sink = isinstance(self.node, SinkNode)
 
     @property
     def reached(self) -> list[PlanNode]:
@@ -61,7 +65,10 @@ class Plan:
         self._on_failure = on_failure
         self._order = _parents_first(source)
         self.record_at_a_time = single or not _merges_by_ordinal(source, self._order)
-        self._reads_arrays = any(each.operator.reads_arrays for each in self._order)
+        self.takes_lists = self.record_at_a_time and not any(
+            each.operator.reads_arrays for each in self._order
+        )
+        """Whether rows had better be read all at once: none goes on without somebody who looks at it."""
         self._origins_matter = origins_matter
         if self.record_at_a_time:
             _tell_those_that_share(self._order)
@@ -70,11 +77,9 @@ class Plan:
     def run(self, batch: Batch) -> None:
         """Send rows from the source through everything below it."""
         if self.record_at_a_time:
-            if not self._reads_arrays:
+            if self.takes_lists:
                 batch = batch.as_lists()
-            rows = len(batch)
-            for row in range(rows):
-                one = batch if rows == 1 else batch.part(row, row + 1)
+            for one in batch.each():
                 self._depth_first.context.ordinal = one.ordinals[0]
                 self._depth_first.deliver(self._source, one)
         else:
@@ -109,8 +114,8 @@ class Plan:
     def _absorb(self, each: PlanNode, rows: Batch) -> None:
         """Row by row where somebody below may ask what record a row came from."""
         if self._origins_matter or any(rows.headers):
-            for row in range(len(rows)):
-                self._depth_first.deliver(each, rows.take((row,)))
+            for one in rows.each():
+                self._depth_first.deliver(each, one)
         else:
             each.operator.process(rows)
 
@@ -132,44 +137,38 @@ class DepthFirst:
 
         What a sink raises is a failure of the node above it, which then gives nothing more to its other children.
         """
-        if isinstance(each.node, SinkNode):
-            each.operator.process(rows)
+        operator = each.operator
+        if each.is_sink:
+            operator.process(rows)
             return
         try:
             if each.has_cache:
                 self.note_origin(rows)
                 if each.is_cached:
-                    each.operator.process(rows)
+                    operator.process(rows)
                     return
-            routed = each.operator.route(rows)
-            if routed is None:
-                given = each.operator.process(rows)
-                routed = [given] * len(each.children)
-            if routed:
-                self._deliver_below(each, routed)
-            elif each.operator.forwards_then_forgets:
-                each.operator.forwarded()
+            routed = operator.route(rows)
+            if routed is not None:
+                for child, given in zip(each.children, routed, strict=True):
+                    if len(given):
+                        self.deliver(child, given)
+            elif operator.forwards_then_forgets:
+                self._deliver_held(each, operator.process(rows))
+            else:
+                for one in operator.process(rows).each():
+                    for child in each.children:
+                        self.deliver(child, one)
         except Exception as error:  # noqa: BLE001  # the handler raises it again with the place
             self._on_failure(each.name, rows, error)
 
-    def _deliver_below(self, each: PlanNode, routed: list[Batch]) -> None:
-        if not each.operator.forwards_then_forgets:
-            for row in range(max(map(len, routed))):
-                self._deliver_row(each, routed, row)
-            return
+    def _deliver_held(self, each: PlanNode, rows: Batch) -> None:
         try:
-            for row in range(max(map(len, routed))):
+            for row, one in enumerate(rows.each()):
                 each.operator.forwarding(row)
-                self._deliver_row(each, routed, row)
+                for child in each.children:
+                    self.deliver(child, one)
         finally:
             each.operator.forwarded()
-
-    def _deliver_row(self, each: PlanNode, routed: list[Batch], row: int) -> None:
-        for child, given in zip(each.children, routed, strict=True):
-            if len(given) == 1 and row == 0:
-                self.deliver(child, given)
-            elif row < len(given):
-                self.deliver(child, given.take((row,)))
 
     def forward(self, each: PlanNode, rows: Batch, child: str | None) -> None:
         """One row from a node to all its children, or to the one named."""

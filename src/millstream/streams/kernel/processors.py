@@ -202,8 +202,7 @@ class Process(Operator):
             close()
 
     def process(self, batch: Batch) -> Batch:
-        for row in range(len(batch)):
-            one = batch if len(batch) == 1 else batch.take((row,))
+        for one in batch.each():
             self.processor_context.begin(one, one.timestamps[0])
             try:
                 self._processor.process(self.processor_context.record_of(one))

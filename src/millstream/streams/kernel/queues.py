@@ -50,8 +50,17 @@ class Run:
 class RecordQueue:
     """Records of one topic in offset order."""
 
-    def __init__(self, reader: SourceReader, context: TaskContext, failures: Failures) -> None:
+    def __init__(
+        self,
+        reader: SourceReader,
+        context: TaskContext,
+        failures: Failures,
+        *,
+        as_lists: bool = False,
+    ) -> None:
+        """`as_lists`: rows go on one by one, so that it is cheaper to read all of them first."""
         self.reader = reader
+        self._as_lists = as_lists
         self._failures = failures
         self.next_offset: int | None = None
         """The offset after everything that has been taken or skipped."""
@@ -92,24 +101,28 @@ class RecordQueue:
         """The head row, and following ones whose timestamps are smaller than `before`."""
         first, timestamps = self._at, self._rows.timestamps
         end = min(len(timestamps), first + rows_max)
-        if before is not None:
+        if before is not None and end > first + 1:
             end = next((i for i in range(first + 1, end) if timestamps[i] >= before), end)
         self._at = end
         self.taken += end - first
-        rows, offsets = self._rows, self._offsets[first:end]
+        batch = self._rows.part(first, end)
+        batch.ordinals = list(range(end - first))
+        newest = timestamps[first] if end == first + 1 else max(batch.timestamps)
+        self.taken_time = max(self.taken_time, newest)
+        run = Run(
+            self.reader.node,
+            self.reader.topic,
+            batch,
+            rows_of(self._offsets, first, end),
+            rows_of(self._raw_keys, first, end),
+            rows_of(self._raw_values, first, end),
+            newest,
+        )
         if end == len(timestamps) and self._error is None:
             self.next_offset = self._end_offset
         else:
-            self.next_offset = offsets[-1] + 1
-        batch = rows.part(first, end)
-        batch.ordinals = list(range(end - first))
-        raw_keys = rows_of(self._raw_keys, first, end)
-        raw_values = rows_of(self._raw_values, first, end)
-        newest = max(batch.timestamps)
-        self.taken_time = max(self.taken_time, newest)
-        return Run(
-            self.reader.node, self.reader.topic, batch, offsets, raw_keys, raw_values, newest
-        )
+            self.next_offset = run.offsets[-1] + 1
+        return run
 
     def commit(self) -> None:
         """What was taken will not come again."""
@@ -138,7 +151,7 @@ class RecordQueue:
         self._end_offset = raw.offsets[-1] + 1
         rows = self._decode_columns(raw)
         if rows is not None:
-            self._rows, self._offsets = rows, raw.offsets
+            self._rows, self._offsets = rows.as_lists() if self._as_lists else rows, raw.offsets
             self._raw_keys, self._raw_values = raw.keys, raw.values
             newest = max(raw.timestamps)
             self.partition_time = max(self.partition_time, newest)

@@ -37,7 +37,7 @@ class KeepsRecordHeaders(Operator):
             context.record_headers = NO_HEADERS
             return self._inside.process(batch)
         given = []
-        for row, headers in enumerate(batch.headers):
-            context.record_headers = headers
-            given.append(self._inside.process(batch.take((row,))))
+        for one in batch.each():
+            context.record_headers = one.headers[0]
+            given.append(self._inside.process(one))
         return merge_by_ordinal(given)

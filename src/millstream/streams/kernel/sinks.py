@@ -39,7 +39,8 @@ class SinkRecords:
             batch = concatenate([part for _, part in parts])
             if len(parts) > 1:
                 ordinals = [ordinal for each, _ in parts for ordinal in each]
-                batch = batch.take(sorted(range(len(ordinals)), key=ordinals.__getitem__))
+                if ordinals != sorted(ordinals):
+                    batch = batch.take(sorted(range(len(ordinals)), key=ordinals.__getitem__))
             self._ready.setdefault(topic, []).append(batch)
         self._run = {}
 
