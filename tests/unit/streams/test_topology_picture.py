@@ -75,7 +75,7 @@ def test_every_topic_node_and_store_is_named() -> None:
 def test_a_sink_is_linked_to_the_source_of_its_topic() -> None:
     scene = scene_of(orders())
     assert ("counts-0-repartition-sink", "counts-0-repartition-source") in scene.links
-    links = ET.fromstring(orders().to_svg()).findall(f".//{SPACE}path[@class='link']")
+    links = ET.fromstring(orders().to_svg()).findall(f"./{SPACE}path[@class='link']")
     assert len(links) == len(scene.links) == 7
 
 
@@ -134,3 +134,28 @@ def test_long_names_are_shortened_in_the_middle() -> None:
     builder.stream(topic)
     shown = [text for text in texts(builder.build().to_svg()) if "…" in text]
     assert shown == [f"{topic[:23]}…{topic[-14:]}"]
+
+
+def test_a_join_with_a_global_table_names_the_store_it_reads() -> None:
+    builder = StreamsBuilder()
+    rates = builder.global_table("rates", materialized=Materialized("rates-store"))
+    builder.stream("in").join(rates, lambda left, right: left, on=lambda key, value: key)
+    assert "reads rates-store" in texts(builder.build().to_svg())
+
+
+def test_what_hands_on_is_a_branch_or_a_merge() -> None:
+    builder = StreamsBuilder()
+    branches = builder.stream("in").split(name="by-").branch(lambda key, value: True, name="one")
+    found = branches.default_branch(name="other")
+    found["by-one"].merge(found["by-other"]).to("out")
+    shown = texts(builder.build().to_svg())
+    assert [text for text in shown if text in {"branch", "merge"}].count("merge") == 1
+    assert "pass through" not in shown
+
+
+def test_colours_are_plain_and_the_legend_says_what_they_mean() -> None:
+    """Programs other than browsers know no CSS variables, and drew black boxes."""
+    svg = orders().to_svg()
+    assert "var(" not in svg
+    assert "@media (prefers-color-scheme: dark)" in svg
+    assert {"topic, read or written", "state store", "uses the same store"} <= set(texts(svg))

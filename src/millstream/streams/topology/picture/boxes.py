@@ -11,7 +11,13 @@ from enum import Enum
 from typing import Final
 
 from millstream.streams.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
-from millstream.streams.topology.operators import OperatorSpec
+from millstream.streams.topology.operators import (
+    Branch,
+    OperatorSpec,
+    PassThrough,
+    StoreView,
+    StreamTableJoin,
+)
 from millstream.streams.topology.topology import SubTopology, Topology
 
 _TITLE_SMALL: Final = 7.0
@@ -152,14 +158,28 @@ def _box(topology: Topology, group: SubTopology, name: str, owners: dict[str, st
     if isinstance(node, SinkNode):
         topic = node.topic if isinstance(node.topic, str) else "topic chosen by record"
         return Box(name, BoxKind.SINK, topic, is_read_again=topic in _read_topics(topology))
+    looked_up = _looked_up(node.operator)
     remote = [
-        store for store in node.stores if store in topology.global_stores and not group.is_global
+        store
+        for store in dict.fromkeys((*node.stores, *looked_up))
+        if store in topology.global_stores and not group.is_global
     ]
     stores = tuple(Store(store) for store, owner in owners.items() if owner == name)
     notes = tuple(f"reads {store}" for store in remote)
-    return Box(name, BoxKind.PROCESSOR, _words(node.operator), notes, stores)
+    return Box(name, BoxKind.PROCESSOR, _words(node), notes, stores)
 
 
-def _words(operator: OperatorSpec) -> str:
-    """`StreamTableJoin` → "stream table join"."""
-    return " ".join(_WORDS.findall(type(operator).__name__)).lower()
+def _looked_up(operator: OperatorSpec) -> tuple[str, ...]:
+    """The store of the table that a stream is joined with."""
+    if isinstance(operator, StreamTableJoin) and isinstance(operator.view, StoreView):
+        return (operator.view.store,)
+    return ()
+
+
+def _words(node: ProcessorNode) -> str:
+    """`StreamTableJoin` → "stream table join"; what only hands on is one branch of several, or a merge."""
+    if isinstance(node.operator, PassThrough):
+        return "merge" if len(node.parents) > 1 else "branch"
+    if isinstance(node.operator, Branch):
+        return "split"
+    return " ".join(_WORDS.findall(type(node.operator).__name__)).lower()
