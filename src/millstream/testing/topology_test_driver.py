@@ -326,20 +326,29 @@ class TopologyTestDriver:
         for task in self._global_tasks:
             task.process(self._wall_clock_ms)
             task.commit()
-        while (output := self._task.process(self._wall_clock_ms, records_max=1)).processed:
-            self._collect(output)
-            self._commit()
+        goes_on = True
+        while goes_on:
+            output = self._task.process(self._wall_clock_ms, records_max=1)
+            goes_on = self._collect(
+                output
+            )  # also of a record that could not be read: its dead letter
+            if output.processed:
+                goes_on = True
+                self._commit()
 
     def _commit(self) -> None:
         self._collect(self._task.prepare_commit().output)
         self._task.commit()
 
-    def _collect(self, output: TaskOutput) -> None:
-        """Note what was written, and feed what the topology itself reads."""
+    def _collect(self, output: TaskOutput) -> bool:
+        """Note what was written, and feed what the topology itself reads. Whether there was any of that."""
+        fed = False
         for batch in (*output.changelogs.values(), *output.sinks.values()):
             self._note(batch)
             if self._reads(batch.topic):
                 self._append(batch.topic, batch.keys, batch.values, batch.timestamps, batch.headers)
+                fed = True
+        return fed
 
     def _note(self, batch: SinkBatch) -> None:
         written = self._written.setdefault(batch.topic, [])
