@@ -12,7 +12,7 @@ from typing import Any
 
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.kernel.batch import Batch
-from millstream.streams.kernel.columns import Column, Data, has_nulls, written
+from millstream.streams.kernel.columns import Column, Data, any_null, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
 from millstream.streams.kernel.tables import RowStore, as_versions
@@ -133,7 +133,7 @@ def written_steps(
     if store.cache is not None:
         return Written(keys, (), ())  # the cache logs what leaves it, and asks for the order alone
     values = bytes_of_values(result, store)
-    if None not in values:
+    if not any_null(values):
         return Written(keys, values, result.timestamps)
     rows = zip(values, result.timestamps, given, strict=True)
     return Written(keys, values, [at if value is None else newest for value, newest, at in rows])
