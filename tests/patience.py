@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 LONG_ENOUGH_S = 60.0
-"""Half of what pytest gives a test: who waits in vain says what for."""
+"""Less than pytest gives a test: who waits in vain says what for."""
 LONG_ENOUGH_MS = 60_000
 _AGAIN_S = 0.02
 

@@ -64,7 +64,6 @@ def told(request: ConsumerGroupHeartbeatRequest, topic: str) -> str:
     return ", ".join(words)
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("reader", [OurReader, java])
 async def test_everything_is_said_on_joining_and_then_only_what_is_new(
     broker: Broker, monkeypatch: pytest.MonkeyPatch, reader: type[OurReader | JavaReader]

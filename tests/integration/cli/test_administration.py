@@ -2,13 +2,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from millstream.clients import blocking
 from millstream.clients.admin import AlterConfig, ConfigResource, ConfigResourceType
 from tests.integration.cli.conftest import Run, eventually
-
-pytestmark = pytest.mark.timeout(120)
 
 
 def test_a_topic_from_its_creation_to_its_end(run: Run, topic: str) -> None:

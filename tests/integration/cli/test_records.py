@@ -14,8 +14,6 @@ from tests.integration.cli.conftest import MILLSTREAM, Run
 from tests.integration.clients.fake_schema_registry import FakeSchemaRegistry
 from tests.patience import LONG_ENOUGH_S
 
-pytestmark = pytest.mark.timeout(120)
-
 
 @pytest.fixture
 def registry() -> Iterator[FakeSchemaRegistry]:

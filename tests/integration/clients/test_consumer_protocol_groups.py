@@ -37,7 +37,6 @@ FAST = {
     "group.consumer.assignment.interval.ms": "0",
     "group.initial.rebalance.delay.ms": "0",
 }
-pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture(scope="module")

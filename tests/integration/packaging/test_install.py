@@ -11,7 +11,7 @@ import pytest
 
 from tests.patience import LONG_ENOUGH_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -35,7 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(source)], check=True)
     subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", str(target), "."],
-        cwd=source, env={**os.environ, "CC": "/bin/false", "CXX": "/bin/false"}, check=True, timeout=110,
+        cwd=source, env={**os.environ, "CC": "/bin/false", "CXX": "/bin/false"}, check=True, timeout=500,
     )  # fmt: skip
     return target
 

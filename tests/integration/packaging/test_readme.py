@@ -93,9 +93,9 @@ def test_python_examples_run(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1000)
 def test_make_demo() -> None:
-    done = run("make demo", timeout_s=380)
+    done = run("make demo", timeout_s=900)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "verified: 1,095 windows, 16 airlines, 336,776 flights in, 0 differences" in done.stdout
     assert (ROOT / "out/flights.png").read_bytes().startswith(b"\x89PNG")

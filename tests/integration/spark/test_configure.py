@@ -47,7 +47,7 @@ print(json.dumps({
 def _probe(tmp_path: Path) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", _PROBE, str(tmp_path / "checkpoint")],
-        capture_output=True, text=True, timeout=110, check=False,
+        capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])

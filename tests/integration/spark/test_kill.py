@@ -23,7 +23,7 @@ from millstream.cli.flights.verification import expected
 from millstream.testing.broker import Broker
 from tests.patience import LONG_ENOUGH_S
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(580)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1000)]
 
 FLIGHTS = 6_000
 LIMIT = 600

@@ -23,7 +23,7 @@ from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
 from millstream.testing.broker import Broker
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1000)]
 
 
 class Application:
