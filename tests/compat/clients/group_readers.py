@@ -68,7 +68,7 @@ class OurReader:
             else {
                 "partition_assignment_strategy": protocol,
                 "heartbeat_interval_ms": 100,
-                "session_timeout_ms": 6_000,
+                "session_timeout_ms": 30_000,
             }
         )
         self._consumer = Consumer(
@@ -110,7 +110,7 @@ class LibrdkafkaReader:
             else {
                 "partition.assignment.strategy": protocol,
                 "heartbeat.interval.ms": 100,
-                "session.timeout.ms": 6_000,
+                "session.timeout.ms": 30_000,
             }
         )
         self._consumer = confluent_kafka.Consumer(

@@ -34,8 +34,8 @@ async def send(
 def consumer(broker: Broker, group: str | None = None) -> AIOKafkaConsumer:
     return AIOKafkaConsumer(
         bootstrap_servers=broker.bootstrap_servers, group_id=group, auto_offset_reset="earliest",
-        enable_auto_commit=False, session_timeout_ms=6000, heartbeat_interval_ms=200,
-        rebalance_timeout_ms=6000,
+        enable_auto_commit=False, session_timeout_ms=30_000, heartbeat_interval_ms=200,
+        rebalance_timeout_ms=30_000,
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def consumer(broker: Broker, group: str) -> Consumer:
     return Consumer(
         {
             "bootstrap.servers": broker.bootstrap_servers, "group.id": group, "auto.offset.reset": "earliest",
-            "enable.auto.commit": False, "session.timeout.ms": 6000, "heartbeat.interval.ms": 200,
+            "enable.auto.commit": False, "session.timeout.ms": 30_000, "heartbeat.interval.ms": 200,
         }
     )  # fmt: skip
 

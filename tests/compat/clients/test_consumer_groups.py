@@ -22,7 +22,7 @@ FAST = {
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "100",
     "group.consumer.min.session.timeout.ms": "3000",
-    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.session.timeout.ms": "6000",
     "group.consumer.assignment.interval.ms": "100",
     "group.initial.rebalance.delay.ms": "0",
 }
@@ -71,7 +71,7 @@ class Members:
             **settings,
         }
         if protocol == "classic":
-            said |= {"session.timeout.ms": 6000, "heartbeat.interval.ms": 100}
+            said |= {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 100}
         consumer = Consumer(said)
         consumer.subscribe([self.subscription])
         self.running.append(consumer)

@@ -87,7 +87,7 @@ def test_two_group_members_share_and_resume_after_a_restart(
 def group_round(broker: Broker, topic: str, output: Path, expected: int) -> list[str]:
     """What two members of one group print until they have `expected` lines; they leave cleanly, which commits."""
     arguments = ["kcat", "-b", broker.bootstrap_servers, "-G", f"group-{topic}", "-u", "-q",
-                 "-X", "auto.offset.reset=earliest", "-X", "session.timeout.ms=6000", topic]  # fmt: skip
+                 "-X", "auto.offset.reset=earliest", "-X", "session.timeout.ms=30000", topic]  # fmt: skip
     files = [output.with_suffix(f".{n}") for n in (1, 2)]
     with ExitStack() as stack:
         members = [

@@ -31,7 +31,7 @@ FAST = {
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "100",
     "group.consumer.min.session.timeout.ms": "3000",
-    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.session.timeout.ms": "30000",
     "group.consumer.assignment.interval.ms": "100",
     "group.initial.rebalance.delay.ms": "0",
 }

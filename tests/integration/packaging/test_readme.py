@@ -37,7 +37,7 @@ KNOWN = {
 
 
 def run(
-    command: str, *, cwd: Path = ROOT, timeout_s: float = 60
+    command: str, *, cwd: Path = ROOT, timeout_s: float = 240
 ) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     return subprocess.run(
