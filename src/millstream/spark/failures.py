@@ -10,16 +10,18 @@ from typing import Final
 
 _ERROR_LINE: Final = re.compile(r"(?P<module>(?:[a-z_]\w*\.)*)[A-Z]\w+(?:: |$)")
 _OURS: Final = "millstream."
-_JVM_FRAME: Final = re.compile(r"\s+at [\w.$]+\(")
+_NO_MORE: Final = re.compile(r"\s+at [\w.$]+\(|=== Streaming Query ===")
+"""A frame of the JVM, or Spark's description of the query."""
+_WORKER_IS_LATE: Final = "Python worker failed to connect back"
 
 
 def cause(text: str) -> str:
     """`module.Error: what to do`: our own last word where we had one, else the last error of the Python traceback.
 
     Kernel and clients chain their errors, `ZeroDivisionError` and then the one that says at which node and offset; the
-    last one knows most. What follows the first frame of the JVM repeats it.
+    last one knows most. What follows the first frame of the JVM repeats it, or describes the query.
     """
-    lines = [line.strip() for line in _before_jvm_frames(text) if line.strip()]
+    lines = [line.strip() for line in _of_the_error(text) if line.strip()]
     errors = [
         (match["module"], line)
         for line in lines
@@ -30,7 +32,12 @@ def cause(text: str) -> str:
     return (ours or python or lines or ["no reason given"])[-1 if ours or python else 0]
 
 
-def _before_jvm_frames(text: str) -> list[str]:
+def is_worth_another_start(text: str) -> bool:
+    """Spark gives the Python process that plans its reads ten seconds, which a busy machine may not have for it."""
+    return _WORKER_IS_LATE in text
+
+
+def _of_the_error(text: str) -> list[str]:
     lines = text.splitlines()
-    end = next((i for i, line in enumerate(lines) if _JVM_FRAME.match(line)), len(lines))
+    end = next((i for i, line in enumerate(lines) if _NO_MORE.match(line)), len(lines))
     return lines[:end]

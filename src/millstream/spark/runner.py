@@ -18,7 +18,7 @@ from uuid import UUID
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
-from millstream.spark.failures import cause
+from millstream.spark.failures import cause, is_worth_another_start
 from millstream.spark.origin import Origin
 from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
 from millstream.spark.source import FORMAT, register
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
 _OBSERVE_S: Final = 0.2
+_STARTS_MAX: Final = 3
 _LOGGER = logging.getLogger(__name__)
 _REPORT: Final = "task string, processed bigint, skipped bigint, written bigint, logged bigint, dropped bigint, restored bigint"
 
@@ -96,14 +97,24 @@ class MicroBatchRunner:
         """
         try:
             for each in self.plan.queries:
-                query = self._start(each, available_now=True)
-                self._queries = [query]
-                seen = -1
-                while not _wait(query, each, _OBSERVE_S):
-                    seen = _observe(query, each, seen, observe)
-                _observe(query, each, seen, observe)
+                for starts_left in reversed(range(_STARTS_MAX)):
+                    try:
+                        self._run_to_the_end(each, observe)
+                        break
+                    except PipelineFailed as error:
+                        if not (starts_left and is_worth_another_start(str(error))):
+                            raise
+                        _LOGGER.warning("%s; it is started again", error)
         finally:
             self.stop()
+
+    def _run_to_the_end(self, each: SubTopologyPlan, observe: Callable[[Progress], None]) -> None:
+        query = self._start(each, available_now=True)
+        self._queries = [query]
+        seen = -1
+        while not _wait(query, each, _OBSERVE_S):
+            seen = _observe(query, each, seen, observe)
+        _observe(query, each, seen, observe)
 
     def start(self) -> None:
         """Starts all queries; they run until `stop`."""

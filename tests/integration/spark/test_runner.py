@@ -104,6 +104,23 @@ def test_state_goes_on_over_micro_batches_restarts_and_a_lost_directory(
         counting.run()
 
 
+def test_a_query_whose_python_process_was_late_is_started_again(
+    counting: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, starts = MicroBatchRunner._run_to_the_end, []
+
+    def late_at_first(self: MicroBatchRunner, *arguments: Any) -> None:
+        starts.append(1)
+        if len(starts) <= 2:
+            raise PipelineFailed("Python worker failed to connect back.")
+        start(self, *arguments)
+
+    monkeypatch.setattr(MicroBatchRunner, "_run_to_the_end", late_at_first)
+    put_words(counting, *"ab")
+    assert counting.run() == [(0, 2), (1, 2)]
+    assert counts(counting) == {"a": 1, "b": 1}
+
+
 def test_the_demo_equals_its_expectation_and_nothing_is_done_twice(
     spark: Any, topics: Any, tmp_path: Path
 ) -> None:

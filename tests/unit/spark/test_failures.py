@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.spark.failures import cause
+from millstream.spark.failures import cause, is_worth_another_start
 
 FAILED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: Lost task 0.0: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "/site/kernel/plan.py", line 80, in run
@@ -32,6 +32,22 @@ def test_our_own_last_word_is_the_cause() -> None:
 def test_without_one_it_is_the_last_error_of_the_python_traceback() -> None:
     foreign = FAILED.replace("millstream.streams.errors.", "other.").replace("in-0", "x")
     assert cause(foreign).startswith("other.ProcessingError: node")
+
+
+LATE = """[STREAM_FAILED] Query [id = 1] terminated with exception: Python worker failed to connect back. SQLSTATE: XXKST
+=== Streaming Query ===
+Identifier: flights [id = 1]
+Current State: INITIALIZING
+"""
+
+
+def test_what_spark_says_of_the_query_is_not_the_cause() -> None:
+    assert cause(LATE) == LATE.splitlines()[0]
+
+
+def test_a_worker_that_was_late_is_worth_another_start_and_an_error_of_ours_is_not() -> None:
+    assert is_worth_another_start(cause(LATE))
+    assert not is_worth_another_start(cause(FAILED))
 
 
 def test_without_a_traceback_it_is_the_first_line() -> None:
