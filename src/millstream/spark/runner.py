@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
 _OBSERVE_S: Final = 0.2
-_STARTS_MAX: Final = 3
+_STARTS_MAX: Final = 5
 _LOGGER = logging.getLogger(__name__)
 _REPORT: Final = "task string, processed bigint, skipped bigint, written bigint, logged bigint, dropped bigint, restored bigint"
 

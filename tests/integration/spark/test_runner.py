@@ -22,6 +22,7 @@ from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
 from millstream.streams.topology import Topology
 from millstream.testing.broker import Broker
+from tests.integration.spark.late_workers import started
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(1000)]
 
@@ -111,7 +112,7 @@ def test_a_query_whose_python_process_was_late_is_started_again(
 
     def late_at_first(self: MicroBatchRunner, *arguments: Any) -> None:
         starts.append(1)
-        if len(starts) <= 2:
+        if len(starts) == 1:
             raise PipelineFailed("Python worker failed to connect back.")
         start(self, *arguments)
 
@@ -205,9 +206,13 @@ def test_a_broker_may_restart_under_a_running_query(
         topology = word_count(topics.new("words", 2), topics.new("counts", 2))
         application = Application(spark, topics, topology, tmp_path / "application")
         runner = application.runner()
-        runner.start()
         put_words(application, *"ab")
-        wait_until(lambda: counts(application) == {"a": 1, "b": 1}, runner)
+
+        def start() -> None:
+            runner.start()
+            wait_until(lambda: counts(application) == {"a": 1, "b": 1}, runner)
+
+        started(start)
         broker.restart()
         put_words(application, *"ac")
         wait_until(lambda: counts(application) == {"a": 2, "b": 1, "c": 1}, runner)
@@ -216,7 +221,7 @@ def test_a_broker_may_restart_under_a_running_query(
 
 
 def wait_until(done: Callable[[], bool], runner: MicroBatchRunner) -> None:
-    for _ in range(200):
+    for _ in range(800):
         if done():
             return
         assert runner.await_termination(0.5) is False

@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from tests.integration.spark.late_workers import started
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
@@ -35,9 +37,13 @@ class Copy:
 
     def run(self, **options: str) -> list[int]:
         """Records of each micro-batch."""
-        query = self.start(**options)
-        assert query.awaitTermination(120)
-        return [p.numInputRows for p in query.recentProgress if p.numInputRows]
+
+        def run() -> list[int]:
+            query = self.start(**options)
+            assert query.awaitTermination(400)
+            return [p.numInputRows for p in query.recentProgress if p.numInputRows]
+
+        return started(run)
 
     def rows(self) -> list[dict[str, Any]]:
         files = sorted((self.directory / "out").glob("*.parquet"))
@@ -76,9 +82,14 @@ def test_a_stream_brings_every_column_and_goes_on_from_its_checkpoint(
 
 def test_latest_reads_what_comes_after_the_start(copy: Copy) -> None:
     copy.topics.put(copy.topic, [{"value": b"before"}])
-    query = copy.start(available_now=False, startingOffsets="latest", pollTimeoutMs="200")
-    try:
+
+    def start() -> Any:
+        query = copy.start(available_now=False, startingOffsets="latest", pollTimeoutMs="200")
         query.processAllAvailable()  # the start has been decided
+        return query
+
+    query = started(start)
+    try:
         copy.topics.put(copy.topic, [{"value": b"after"}])
         query.processAllAvailable()
     finally:
@@ -133,7 +144,7 @@ def test_a_stream_goes_from_topic_to_the_topics_that_its_rows_say(
 ) -> None:
     source, even, odd = topics.new(), topics.new("even"), topics.new("odd")
     topics.put(source, [{"value": b"%d" % i} for i in range(10)])
-    (
+    copied = (
         spark.readStream.format("millstream")
         .options(**{"bootstrap.servers": topics.bootstrap_servers}, subscribe=source)
         .option("startingOffsets", "earliest")
@@ -143,9 +154,8 @@ def test_a_stream_goes_from_topic_to_the_topics_that_its_rows_say(
         .option("bootstrap.servers", topics.bootstrap_servers)
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
-        .start()
-        .awaitTermination(120)
     )
+    assert started(lambda: copied.start().awaitTermination(400))
     assert [r["value"] for r in topics.get(even)] == [b"0", b"2", b"4", b"6", b"8"]
     assert [r["value"] for r in topics.get(odd)] == [b"1", b"3", b"5", b"7", b"9"]
 
