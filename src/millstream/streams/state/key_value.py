@@ -47,11 +47,11 @@ class OrderedRows(StateStore, ReadOnlyKeyValueStore[Stored, Stored]):
         """The bytes of a row, or None. A cache keeps what was read."""
         cache = self.cache
         if cache is None:
-            return self.rows.get(data)
+            return self.flushed_row(data)
         entry = cache.get(data)
         if entry is not None:
             return entry.stored
-        stored = self.rows.get(data)
+        stored = self.flushed_row(data)
         if stored is not None:
             cache.keep(data, stored)
         return stored

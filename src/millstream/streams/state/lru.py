@@ -7,11 +7,15 @@ takes its place is written. That of a table's store is not, as in Kafka Streams:
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from millstream.streams.state.changelog import Headers
-from millstream.streams.state.key_value import KeyValueStore, TimestampedKeyValueStore
-from millstream.streams.state.store import StateStore, StoreParts
+from millstream.streams.state.key_value import (
+    KeyValueStore,
+    OrderedRows,
+    TimestampedKeyValueStore,
+)
+from millstream.streams.state.store import ChangelogRecord, StoreParts
 
 
 class RecentKeys:
@@ -38,32 +42,31 @@ class RecentKeys:
         self._order = self._committed.copy()
 
 
-class LruTimestampedKeyValueStore(TimestampedKeyValueStore):
-    """Rows are (value, timestamp)."""
+class BoundedRows(OrderedRows):
+    """Reading a row of the store itself uses it, and setting one may push out another."""
+
+    logs_dropped_rows: bool
 
     def __init__(self, parts: StoreParts) -> None:
         super().__init__(parts)
-        self._recent = _recent(self)
+        assert parts.spec.entries_max is not None, "the store has a bound"
+        # Nothing says in which order rows were used before the store was opened: that of their bytes will do.
+        known = (key for key, _ in self.rows.scan(b"", None))
+        self._recent = RecentKeys(known, parts.spec.entries_max)
 
-    @property
-    def takes_columns(self) -> bool:
-        """Every record may push out the row of another."""
-        return False
+    def flushed_row(self, row_key: bytes) -> bytes | None:
+        stored = super().flushed_row(row_key)
+        if stored is not None:
+            self._recent.use(row_key)
+        return stored
 
-    def get(self, key: object) -> tuple[object, int] | None:
-        row = super().get(key)
-        if row is not None:
-            self._recent.use(self._encode_key(key))
-        return row
-
-    def put(self, key: object, value: object, timestamp: int) -> None:
-        data = self._encode_key(key)
-        if value is None:
-            self._recent.forget(data)
-        elif (gone := self._recent.use(data)) is not None:
-            self._decoded.pop(gone, None)
-            self.rows.put(gone, None)
-        super().put(key, value, timestamp)
+    def write_row(
+        self, row_key: bytes, stored: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        gone = self._push_out(row_key, stored)
+        if gone is not None and self.logs_dropped_rows:
+            self.log_row(gone, None, timestamp, ())
+        super().write_row(row_key, stored, timestamp, headers)
 
     def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
         super().commit(changelog_offset=changelog_offset, marker=marker)
@@ -73,64 +76,33 @@ class LruTimestampedKeyValueStore(TimestampedKeyValueStore):
         super().discard()
         self._recent.discard()
 
-    def restore_row(
-        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
-    ) -> None:
-        super().restore_row(key, value, timestamp, headers)
-        gone = _restored(self._recent, key, value)
+    def restore_rows(self, records: Sequence[ChangelogRecord]) -> None:
+        for record in records:
+            super().restore_rows((record,))
+            self._push_out(record.key, record.value)
+
+    def _push_out(self, row_key: bytes, stored: bytes | None) -> bytes | None:
+        """The row that has to go for one that is set; a deleted one makes room."""
+        if stored is None:
+            self._recent.forget(row_key)
+            return None
+        gone = self._recent.use(row_key)
         if gone is not None:
-            super().restore_row(gone, None, timestamp, ())
+            self.rows.put(gone, None)
+        return gone
 
 
-class LruKeyValueStore(KeyValueStore):
+class LruTimestampedKeyValueStore(BoundedRows, TimestampedKeyValueStore):
+    """Rows are (value, timestamp), and are always read: none stays decoded."""
+
+    logs_dropped_rows = False
+
+    def __init__(self, parts: StoreParts) -> None:
+        super().__init__(parts)
+        self._keeps = False
+
+
+class LruKeyValueStore(BoundedRows, KeyValueStore):
     """Rows are values."""
 
-    def __init__(self, parts: StoreParts) -> None:
-        super().__init__(parts)
-        self._recent = _recent(self)
-
-    def get(self, key: object) -> object:
-        value = super().get(key)
-        if value is not None:
-            self._recent.use(self._encode_key(key))
-        return value
-
-    def put(self, key: object, value: object) -> None:
-        data = self._encode_key(key)
-        if value is None:
-            self._recent.forget(data)
-        elif (gone := self._recent.use(data)) is not None:
-            self.rows.put(gone, None)
-            if self.changelog is not None:
-                self.changelog.append(gone, None, self.now())
-        super().put(key, value)
-
-    def commit(self, *, changelog_offset: int | None, marker: str | None) -> None:
-        super().commit(changelog_offset=changelog_offset, marker=marker)
-        self._recent.commit()
-
-    def discard(self) -> None:
-        super().discard()
-        self._recent.discard()
-
-    def restore_row(
-        self, key: bytes, value: bytes | None, timestamp: int, headers: Headers
-    ) -> None:
-        super().restore_row(key, value, timestamp, headers)
-        gone = _restored(self._recent, key, value)
-        if gone is not None:
-            super().restore_row(gone, None, timestamp, ())
-
-
-def _recent(store: StateStore) -> RecentKeys:
-    """Nothing says in which order rows were used before the store was opened: that of their bytes will do."""
-    entries_max = store.spec.entries_max
-    assert entries_max is not None, "the store has a bound"
-    return RecentKeys((key for key, _ in store.rows.scan(b"", None)), entries_max)
-
-
-def _restored(recent: RecentKeys, key: bytes, value: bytes | None) -> bytes | None:
-    if value is None:
-        recent.forget(key)
-        return None
-    return recent.use(key)
+    logs_dropped_rows = True

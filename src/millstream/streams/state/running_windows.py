@@ -36,7 +36,8 @@ class StoredWindows:
         self._store, self._key = store, key
 
     def latest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
-        return self._store.backward_fetch(self._key, low, high)
+        store = self._store
+        return store.rows_of_bytes(store.key_bytes(self._key), low, high, reverse=True)
 
     def set(self, start: int, row: Row) -> None:
         self._store.put(self._key, row[0], start, row[1])

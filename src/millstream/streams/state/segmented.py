@@ -163,6 +163,8 @@ class SegmentedStore(StateStore):
             return
         if self.spec.persistent:
             since = max(low, unpack_time(first_key)[0] * self._segment_ms)
+            if reverse:  # backwards Kafka Streams looks at a segment from its very beginning
+                since = since // self._segment_ms * self._segment_ms
             until = min(high, self._newest_cached)
             ranges = self._ranges_of(data, since, until, reverse=reverse)
         else:
@@ -170,7 +172,7 @@ class SegmentedStore(StateStore):
             ranges = iter([(first, pack_time(high) + data + pack_time(high + 1))])
         for first, end in ranges:
             for key, stored in self._in_cache(first, end, reverse=reverse):
-                if self._is_of(key, data, low, high):
+                if low <= self.row_time(key) <= high and self.row_data(key) == data:
                     yield key, stored
 
     def cache_key(self, row_key: bytes) -> bytes:

@@ -44,13 +44,18 @@ class SessionStore(SegmentedStore, ReadOnlySessionStore[Stored, Stored]):
         self.put_session(session, stored, self.now() if timestamp is None else timestamp)
 
     def remove(self, session: Windowed[Stored]) -> None:
-        """Remove a session. In memory it is not the newest one by that, as it is by putting None, or by way of a cache."""
+        """Remove a session. One that is too old already is not counted; in memory it is not the newest one by that.
+
+        As in Kafka Streams it is otherwise by putting None, which a cache does with it, too.
+        """
         row_key = self._row_key(session.key, session.start_ms, session.end_ms)
-        if self.cache is None and session.end_ms > self._newest and not self.spec.persistent:
-            self.rows.pending[row_key] = None
-            self.log_row(row_key, None, self.now(), self.record_headers())
-        else:
+        if self.cache is not None:
             self.put_row(row_key, None, self.now())
+            return
+        if self.spec.persistent:
+            self.advance(session.end_ms)
+        self.rows.pending[row_key] = None
+        self.log_row(row_key, None, self.now(), self.record_headers())
 
     def put_session(self, session: Windowed[Stored], stored: bytes | None, timestamp: int) -> None:
         """Set the stored form of a session."""

@@ -35,14 +35,14 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
     def rows_of_key(
         self, key: object, time_from: int, time_to: int, *, reverse: bool = False
     ) -> list[tuple[int, Stored]]:
-        return self.rows_of_bytes(self.key_bytes(key), time_from, time_to, reverse=reverse)
+        return list(self.rows_of_bytes(self.key_bytes(key), time_from, time_to, reverse=reverse))
 
     def rows_of_bytes(
         self, data: bytes, time_from: int, time_to: int, *, reverse: bool = False
-    ) -> list[tuple[int, Stored]]:
-        """`rows_of_key`, of the key with these bytes."""
+    ) -> Iterator[tuple[int, Stored]]:
+        """`rows_of_key`, of the key with these bytes, one by one: what is not come to is not used in a cache."""
         rows = self.rows_of(data, time_from, time_to, reverse=reverse)
-        return [(self.row_time(row_key), self.decode_row(stored)) for row_key, stored in rows]
+        return ((self.row_time(row_key), self.decode_row(stored)) for row_key, stored in rows)
 
     def rows_of_keys(
         self, key_from: object, key_to: object, time_from: int, time_to: int, *, reverse: bool

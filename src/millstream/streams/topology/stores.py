@@ -144,8 +144,7 @@ class StoreSpec:
             StoreKind.TIMESTAMPED_WINDOW,
             StoreKind.SESSION,
         }
-        bounded_or_several = self.entries_max is not None or self.retain_duplicates
-        return self.caching and self.kind in kinds and not bounded_or_several
+        return self.caching and self.kind in kinds and not self.retain_duplicates
 
     @property
     def is_window(self) -> bool:
