@@ -7,7 +7,8 @@ aggregate of None deletes the row and goes on as a tombstone (S20), logged with 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 from millstream.streams.aggregates import Aggregate
@@ -222,8 +223,8 @@ class StreamCount(KeyFold):
         return [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
 
 
-class _Counts(dict[bytes, int]):
-    """What rows have counted, read when first asked for, and the newest timestamp among them."""
+class _Counters(dict[bytes, Callable[[], int]]):
+    """What counts on from each row, made when first asked for, and the newest timestamp among the rows."""
 
     __slots__ = ("_rows", "newest")
 
@@ -232,13 +233,11 @@ class _Counts(dict[bytes, int]):
         self._rows = rows
         self.newest = -1
 
-    def __missing__(self, key: bytes) -> int:
-        count, timestamp = self._rows[key]
-        if count is None:
-            return 0
+    def __missing__(self, key: bytes) -> Callable[[], int]:
+        known, timestamp = self._rows[key]
         self.newest = max(self.newest, timestamp)
-        known: int = count
-        return known
+        counter = self[key] = count((known or 0) + 1).__next__
+        return counter
 
 
 def _counted_in_order(
@@ -247,16 +246,13 @@ def _counted_in_order(
     """Counts where every record is as new as all before it, as most are: no timestamp needs a look. Otherwise None."""
     if timestamps != sorted(timestamps):
         return None
-    running = _Counts(rows)
-    counts: list[object] = []
-    for by in keys:
-        count = running[by] = running[by] + 1
-        counts.append(count)
-    if timestamps and running.newest > timestamps[0]:
+    counters = _Counters(rows)
+    counts: list[object] = [counters[by]() for by in keys]
+    if timestamps and counters.newest > timestamps[0]:
         return None
-    newest = dict(zip(keys, timestamps, strict=True))
-    for by, count in running.items():
-        rows[by] = (count, newest[by])
+    last = dict(zip(keys, counts, strict=True))
+    for by, newest in zip(last, dict(zip(keys, timestamps, strict=True)).values(), strict=True):
+        rows[by] = (last[by], newest)
     return counts
 
 
