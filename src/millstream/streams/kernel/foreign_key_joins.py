@@ -217,6 +217,8 @@ class AnswerSubscribers(Operator):
 class ResolveResponse(Operator):
     """ResponseJoin: joins an answer with the left row, if that is still the row that asked."""
 
+    runs_again = True
+
     def __init__(
         self,
         context: TaskContext,
