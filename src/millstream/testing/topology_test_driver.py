@@ -37,6 +37,7 @@ from millstream.streams.state import (
     ValueTimestampHeaders,
     in_memory_stores,
 )
+from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
 from millstream.testing.topology_test_topics import (
@@ -82,8 +83,11 @@ class TopologyTestDriver:
         factory = stores or in_memory_stores()
         # Java's driver skips what it cannot read of global topics, whatever the application's handler says.
         skips = replace(config, on_deserialization_error=OnError.CONTINUE)
+        room = CacheRoom(config.cache_max_bytes)
         self._global_tasks = [
-            StreamTask(topology, group, 0, factory, skips, wall_clock_ms=wall_clock_ms)
+            StreamTask(
+                topology, group, 0, factory, skips, wall_clock_ms=wall_clock_ms, cache_room=room
+            )
             for group in topology.sub_topologies
             if group.is_global
         ]
@@ -97,6 +101,7 @@ class TopologyTestDriver:
             pattern_topics=pattern_topics,
             global_stores=global_stores,
             wall_clock_ms=wall_clock_ms,
+            cache_room=room,
         )
         self._tasks = dict.fromkeys(self._task.source_topics, self._task)
         for task in self._global_tasks:
@@ -325,6 +330,7 @@ class TopologyTestDriver:
     def _run(self) -> None:
         for task in self._global_tasks:
             task.process(self._wall_clock_ms)
+            task.prepare_commit()
             task.commit()
         goes_on = True
         while goes_on:

@@ -33,15 +33,17 @@ class TaskState:
         group: SubTopology,
         byte_stores: TaskStores,
         context: TaskContext,
+        *,
         listener: StateRestoreListener | None,
+        cache_room: CacheRoom,
     ) -> None:
         self._byte_stores = byte_stores
         self._context = context
         self._listener = listener
         self._restored: dict[str, int] = {}
         config = context.config
-        self._caches = config.cache_max_bytes > 0 and not group.is_global
-        self._cache_room = CacheRoom(config.cache_max_bytes)
+        self._caches = config.cache_max_bytes > 0
+        self._cache_room = cache_room
         specs = topology.stores_of(group)
         self.changelogs = {
             spec.name: topology.changelog_topic(spec.name, config.application_id)

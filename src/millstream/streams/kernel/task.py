@@ -46,6 +46,7 @@ from millstream.streams.queries.result import (
     is_up_to,
 )
 from millstream.streams.restore_listener import StateRestoreListener
+from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.factory import StoreFactory
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology.nodes import ProcessorNode, SinkNode, SourceNode
@@ -80,7 +81,8 @@ class StreamTask:
     """One sub-topology on one partition.
 
     `pattern_topics` are the topics that exist for sources with a pattern; `global_stores` those of the tasks
-    that fill global stores. `restore_listener` is told of `start_restore`, `restore` and `end_restore`.
+    that fill global stores. `cache_room`: shared by the caches of several tasks, as by those of a thread of Kafka
+    Streams. `restore_listener` is told of `start_restore`, `restore` and `end_restore`.
     `wall_clock_ms`: the clock now, from which the punctuations count that processors schedule in `init`. Stores are
     opened here and stay open until `close`.
     """
@@ -96,6 +98,7 @@ class StreamTask:
         pattern_topics: Iterable[str] = (),
         global_stores: Mapping[str, StateStore] | None = None,
         restore_listener: StateRestoreListener | None = None,
+        cache_room: CacheRoom | None = None,
         wall_clock_ms: int = 0,
     ) -> None:
         if isinstance(sub_topology, int):
@@ -114,7 +117,12 @@ class StreamTask:
         byte_stores = stores(self.id)
         self._context.state_dir = byte_stores.directory
         self._state = TaskState(
-            topology, sub_topology, byte_stores, self._context, restore_listener
+            topology,
+            sub_topology,
+            byte_stores,
+            self._context,
+            listener=restore_listener,
+            cache_room=cache_room or CacheRoom(config.cache_max_bytes),
         )
         self._stores = self._state.stores
         nodes = self._make_nodes(sub_topology)
