@@ -13,6 +13,7 @@ from typing import Any
 
 from millstream.streams.aggregates import Aggregate
 from millstream.streams.kernel.batch import Batch
+from millstream.streams.kernel.calls import check_complete
 from millstream.streams.kernel.columns import Column, Data, any_null, has_nulls, written
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -190,6 +191,7 @@ class StreamAggregate(KeyFold):
         selected: list[object] = []
         try:
             selected.extend(map(aggregate.select, batch.values))
+            check_complete(aggregate.select, selected, batch.values)
         except Exception:
             self.context.failed_ordinal = batch.ordinals[len(selected)]
             raise

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sized
+from typing import Any, TypeVar
 
 from millstream.streams.kernel.columns import AnyColumn, ArrowColumn, Column, values_of
 from millstream.streams.topology.operators import UserFunction
 from millstream.streams.vectorised import Vectorised
+
+T = TypeVar("T")
 
 
 def mapped(function: UserFunction, *columns: AnyColumn) -> AnyColumn:
@@ -15,7 +18,7 @@ def mapped(function: UserFunction, *columns: AnyColumn) -> AnyColumn:
     Raises TypeError or ValueError where a vectorised function gives no array, or too few rows or too many.
     """
     if not isinstance(function, Vectorised):
-        return list(map(function, *map(values_of, columns)))
+        return of_rows(function, *map(values_of, columns))
     rows = len(columns[0])
     if rows == 0:
         return []
@@ -28,6 +31,21 @@ def mapped(function: UserFunction, *columns: AnyColumn) -> AnyColumn:
             f"{function.name} is vectorised and must give a row for each it is given, not {len(array)} for {rows}"
         )
     return ArrowColumn(array)
+
+
+def of_rows(function: Callable[..., T], *columns: list[Any]) -> list[T]:  # Any: user types
+    """What a function makes of each row."""
+    results = list(map(function, *columns))
+    check_complete(function, results, columns[0])
+    return results
+
+
+def check_complete(function: object, results: Sized, rows: Sized) -> None:
+    """Raise RuntimeError where the function has raised StopIteration: that ends a `map`, and rows would be lost."""
+    if len(results) < len(rows):
+        raise RuntimeError(
+            f"{function!r} raised StopIteration, as next() does when nothing is left: give next() a default"
+        )
 
 
 def _array(column: AnyColumn) -> Any:  # Any: pyarrow has no types

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from millstream.streams.kernel.batch import Batch
-from millstream.streams.kernel.calls import mapped
+from millstream.streams.kernel.calls import mapped, of_rows
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.held_rows import HoldsRows
 from millstream.streams.kernel.operator import Operator
@@ -220,7 +220,7 @@ class StreamTableJoin(Operator):
         """The rows that can be joined and the table key of each."""
         keys = batch.keys
         if self._key_mapper is not None:
-            keys = list(map(self._key_mapper, batch.keys, batch.values))
+            keys = of_rows(self._key_mapper, batch.keys, batch.values)
         if None not in keys and None not in batch.values:
             return batch, keys
         left = self._left

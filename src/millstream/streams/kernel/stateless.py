@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.streams.kernel.batch import Batch
-from millstream.streams.kernel.calls import mapped
+from millstream.streams.kernel.calls import mapped, of_rows
 from millstream.streams.kernel.columns import has_nulls, values_of
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.operator import Operator
@@ -64,7 +64,7 @@ class Map(Operator):
         self._mapper = spec.mapper
 
     def process(self, batch: Batch) -> Batch:
-        pairs = list(map(self._mapper, batch.keys, batch.values))
+        pairs = of_rows(self._mapper, batch.keys, batch.values)
         if pairs:
             check_no_lookalike(pairs[0])
         try:
@@ -116,7 +116,7 @@ class FlatMap(Operator):
         rows: list[int] = []
         keys: list[object] = []
         values: list[object] = []
-        for row, pairs in enumerate(map(self._mapper, batch.keys, batch.values)):
+        for row, pairs in enumerate(of_rows(self._mapper, batch.keys, batch.values)):
             try:
                 for pair in pairs:
                     check_no_lookalike(pair)
@@ -143,7 +143,7 @@ class FlatMapValues(Operator):
         given = (batch.keys, batch.values) if self._with_key else (batch.values,)
         rows: list[int] = []
         values: list[object] = []
-        for row, several in enumerate(map(self._mapper, *given)):
+        for row, several in enumerate(of_rows(self._mapper, *given)):
             try:
                 for value in several:
                     rows.append(row)
@@ -199,7 +199,7 @@ class Branch(Operator):
                 routed.append(rest)
                 rest = rest.part(0, 0)
                 continue
-            mask = [bool(each) for each in map(predicate, rest.keys, rest.values)]
+            mask = [bool(each) for each in of_rows(predicate, rest.keys, rest.values)]
             routed.append(rest.where(mask))
             rest = rest.where([not each for each in mask])
         return routed
