@@ -13,7 +13,7 @@ import pytest
 from millstream.clients import Consumer, Producer, RangeReader
 from millstream.testing.broker import Broker
 from tests.compat.clients.others import Aiokafka, Confluent, KafkaPython, Other, Row
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 pytestmark = [
     pytest.mark.compat,
@@ -75,7 +75,7 @@ async def read(bootstrap: str, topic: str, count: int, **settings: str) -> list[
             while len(rows) < count:
                 rows += [
                     Row(r.key, r.value, list(r.headers), r.timestamp_ms)
-                    for r in await consumer.poll()
+                    for r in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
                 ]
     return rows
 

@@ -11,6 +11,7 @@ import pytest
 
 from millstream.clients import Consumer, Producer
 from millstream.testing.broker import Broker
+from tests.patience import LONG_ENOUGH_MS
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 LIMIT_S = 100
@@ -98,7 +99,7 @@ async def test_we_read_what_the_console_producer_writes(
     ):
         consumer.assign([(topic, 0)])
         while len(records) < len(lines):
-            records += await consumer.poll()
+            records += await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
     assert [(r.key, r.value, list(r.headers)) for r in records] == [
         (b"key %d" % n, b"value %d" % n, [("h", b"%d" % n)]) for n in range(100)
     ]

@@ -36,6 +36,7 @@ from tests.integration.clients.suspensions import (
     create,
     nothing_is_left_running,
 )
+from tests.patience import LONG_ENOUGH_MS
 
 NewName = Callable[[], str]
 ROWS = pa.RecordBatch.from_pydict({"value": pa.array([b"rows"] * 3, pa.binary())})
@@ -283,13 +284,15 @@ Reading = Callable[[Consumer], Awaitable[list[int]]]
 
 
 async def poll(consumer: Consumer) -> list[int]:
-    return [record.offset for record in await consumer.poll(max_records=2)]
+    return [
+        record.offset for record in await consumer.poll(max_records=2, timeout_ms=LONG_ENOUGH_MS)
+    ]
 
 
 async def poll_arrow(consumer: Consumer) -> list[int]:
     return [
         offset
-        for batch in await consumer.poll_arrow()
+        for batch in await consumer.poll_arrow(timeout_ms=LONG_ENOUGH_MS)
         for offset in batch.records.column("offset").to_pylist()
     ]
 

@@ -84,7 +84,7 @@ async def test_ways_to_choose_partitions_do_not_mix(bootstrap: str, new_topic: N
     topic = new_topic()
     async with Consumer(bootstrap_servers=bootstrap) as consumer:
         with pytest.raises(IllegalState, match=r"call subscribe\(\) or assign\(\) first"):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         with pytest.raises(ConfigError, match="needs group_id"):
             consumer.subscribe([topic])
         with pytest.raises(ConfigError, match="needs group_id"):
@@ -123,13 +123,13 @@ async def test_a_subscription_to_nothing_leaves_the_group(
         bootstrap_servers=bootstrap, group_id=f"g-{partition.topic}", auto_offset_reset="earliest"
     ) as consumer:
         consumer.subscribe([partition.topic], listener=told)
-        while not await consumer.poll():
+        while not await consumer.poll(timeout_ms=LONG_ENOUGH_MS):
             pass
         consumer.subscribe([])
         with pytest.raises(IllegalState, match=r"await unsubscribe\(\) first"):
             consumer.subscribe([partition.topic])
         with pytest.raises(IllegalState, match="nothing to read"):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         assert told.revoked == {partition}
         assert (await consumer.committed([partition]))[partition] == OffsetAndMetadata(10, "", 0)
         consumer.subscribe([partition.topic])
@@ -153,12 +153,12 @@ async def test_a_second_task_is_told_that_it_is_one(bootstrap: str, new_topic: N
             with pytest.raises(ConcurrentUse, match="another task or thread is using"):
                 call()
         with pytest.raises(ConcurrentUse):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
         consumer.seek(partition, 0)
-        assert len(await consumer.poll()) == 10
+        assert len(await consumer.poll(timeout_ms=LONG_ENOUGH_MS)) == 10
 
 
 async def test_a_listener_may_use_the_consumer_that_waits_for_it(
@@ -178,7 +178,7 @@ async def test_a_listener_may_use_the_consumer_that_waits_for_it(
         consumer.subscribe([partition.topic], listener=FromSeven())
         offsets: list[int] = []
         while len(offsets) < 3:
-            offsets += [record.offset for record in await consumer.poll()]
+            offsets += [record.offset for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)]
         assert offsets == [7, 8, 9]
 
 
@@ -197,7 +197,7 @@ async def test_everything_after_close_is_refused(bootstrap: str, new_topic: NewN
         with pytest.raises(ClientClosed):
             call()
     with pytest.raises(ClientClosed):
-        await consumer.poll()
+        await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
 
 
 async def test_wakeup_ends_a_waiting_call_and_loses_nothing(
@@ -232,7 +232,7 @@ async def test_wakeup_without_a_waiting_call_ends_the_next_one(
         consumer.assign([partition])
         consumer.wakeup()
         with pytest.raises(WakeupError):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         assert [record.offset async for record in take(consumer, 1)] == [0]
         consumer.wakeup()
         with pytest.raises(WakeupError):
@@ -313,7 +313,7 @@ def test_a_blocking_listener_and_callback_may_use_the_consumer(
         consumer.subscribe([partition.topic], listener=FromSeven())
         offsets: list[int] = []
         while len(offsets) < 3:
-            offsets += [record.offset for record in consumer.poll()]
+            offsets += [record.offset for record in consumer.poll(timeout_ms=LONG_ENOUGH_MS)]
         assert offsets == [7, 8, 9]
         told: list[tuple[object, ...]] = []
         consumer.commit_async(

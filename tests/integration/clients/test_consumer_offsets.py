@@ -278,10 +278,13 @@ async def test_auto_commit_stops_at_what_was_returned(bootstrap: str, new_topic:
         auto_commit_interval_ms=0,
     ) as consumer:
         consumer.assign([partition])
-        assert [record.offset for record in await consumer.poll(max_records=3)] == [0, 1, 2]
+        assert [
+            record.offset
+            for record in await consumer.poll(max_records=3, timeout_ms=LONG_ENOUGH_MS)
+        ] == [0, 1, 2]
         await asyncio.sleep(0.05)
         assert await committed(consumer, partition) in (None, 0)
-        await consumer.poll(max_records=2)
+        await consumer.poll(max_records=2, timeout_ms=LONG_ENOUGH_MS)
 
         async def is_committed() -> bool:
             return await committed(consumer, partition) not in (None, 0)
@@ -329,7 +332,7 @@ async def test_arrow_batches_are_committed_when_they_were_returned(
     ) as consumer:
         consumer.assign([partition])
         await anext(consumer)
-        (rows,) = await consumer.poll_arrow()
+        (rows,) = await consumer.poll_arrow(timeout_ms=LONG_ENOUGH_MS)
         assert rows.records.column("offset").to_pylist() == list(range(1, 10))
         await consumer.commit()
         assert await committed(consumer, partition) == 10

@@ -73,17 +73,17 @@ async def test_a_poison_record_is_raised_with_its_place_and_can_be_passed_over(
         value_deserializer=flight,
     ) as consumer:
         consumer.assign([partition])
-        assert [record.offset for record in await consumer.poll()] == [0]
+        assert [record.offset for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)] == [0]
         for _ in range(2):
             with pytest.raises(RecordDeserializationError, match="JSONDecodeError") as error:
-                await consumer.poll()
+                await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
             assert (error.value.topic_partition, error.value.offset) == (partition, 1)
             assert error.value.record is not None
             assert error.value.record.value == b"poison"
         await consumer.commit()
         assert (await consumer.committed([partition]))[partition] == OffsetAndMetadata(1, "", 0)
         consumer.seek(partition, error.value.offset + 1)
-        assert [record.offset for record in await consumer.poll()] == [2]
+        assert [record.offset for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)] == [2]
 
 
 async def test_poison_records_can_be_skipped_and_are_counted(
@@ -98,7 +98,9 @@ async def test_poison_records_can_be_skipped_and_are_counted(
     ) as consumer:
         consumer.assign([partition])
         with caplog.at_level(logging.WARNING):
-            assert [record.offset for record in await consumer.poll()] == [1]
+            assert [record.offset for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)] == [
+                1
+            ]
             assert await consumer.position(partition) == 3
         assert consumer.metrics().counters.records_skipped == 2
         assert caplog.text.count("passed over") == 2
@@ -135,11 +137,16 @@ async def test_a_look_up_is_awaited_across_polls_and_records_before_it_come_firs
         bootstrap_servers=bootstrap, auto_offset_reset="earliest", value_deserializer=registry
     ) as consumer:
         consumer.assign([partition])
-        assert [record.value for record in await consumer.poll()] == ["known"]
+        assert [record.value for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)] == [
+            "known"
+        ]
         assert await consumer.poll(timeout_ms=20) == []
         assert await consumer.position(partition) == 1
         registry.answers.set()
-        assert [record.value for record in await consumer.poll()] == ["new", "known"]
+        assert [record.value for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)] == [
+            "new",
+            "known",
+        ]
 
 
 async def test_a_look_up_that_fails_is_raised_and_never_skipped(
@@ -159,7 +166,9 @@ async def test_a_look_up_that_fails_is_raised_and_never_skipped(
         with pytest.raises(RecordDeserializationError, match="the registry is down"):
             await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         registry.fails = False
-        assert [record.value for record in await consumer.poll()] == ["new"]
+        assert [record.value for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)] == [
+            "new"
+        ]
 
 
 class Watching(ConsumerInterceptor[bytes, bytes]):
@@ -194,7 +203,10 @@ async def test_interceptors_see_what_is_returned_and_committed_and_their_errors_
         interceptors=[Failing(), watching],
     ) as consumer:
         consumer.assign([partition])
-        assert [record.offset for record in await consumer.poll()] == [0, 2]
+        assert [record.offset for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)] == [
+            0,
+            2,
+        ]
         await consumer.commit()
     assert watching.committed[0] == {partition: OffsetAndMetadata(3, "", 0)}
     assert "on_consume failed" in caplog.text
@@ -232,14 +244,14 @@ async def test_a_topic_that_is_deleted_and_created_again_is_read_from_where_the_
         Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer,
     ):
         consumer.assign([partition])
-        assert len(await consumer.poll()) == 3
+        assert len(await consumer.poll(timeout_ms=LONG_ENOUGH_MS)) == 3
         (await admin.delete_topics([partition.topic])).raise_errors()
         await consumer.poll(timeout_ms=100)
         await filled(bootstrap, partition.topic, *[b"new"] * 5)
         async with asyncio.timeout(LONG_ENOUGH_S):
             found: list[ConsumerRecord] = []
             while len(found) < 5:
-                found += await consumer.poll()
+                found += await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
     assert [(record.offset, record.value) for record in found] == [(n, b"new") for n in range(5)]
 
 

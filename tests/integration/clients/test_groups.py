@@ -24,7 +24,7 @@ from tests.integration.clients.group_steps import (
     topic_with_partitions,
     until_shared,
 )
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 
@@ -73,7 +73,10 @@ async def test_a_group_resumes_where_it_committed_and_loses_nothing_in_a_rebalan
         await producer.flush()
         async with asyncio.timeout(LONG_ENOUGH_S):
             while len(seen) < 40:
-                seen += [record.value for record in await first.poll(max_records=20)]
+                seen += [
+                    record.value
+                    for record in await first.poll(max_records=20, timeout_ms=LONG_ENOUGH_MS)
+                ]
         async with Consumer(**settings) as second:
             second.subscribe([topic])
             async with asyncio.timeout(LONG_ENOUGH_S):
@@ -87,7 +90,7 @@ async def test_a_group_resumes_where_it_committed_and_loses_nothing_in_a_rebalan
         third.subscribe([topic])
         async with asyncio.timeout(LONG_ENOUGH_S):
             while len(seen) < 120:
-                seen += [record.value for record in await third.poll()]
+                seen += [record.value for record in await third.poll(timeout_ms=LONG_ENOUGH_MS)]
     assert sorted(int(value or b"-1") for value in seen) == list(range(120))
 
 

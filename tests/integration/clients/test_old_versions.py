@@ -155,7 +155,9 @@ async def test_produce_consume_and_groups_work(bootstrap: str, new_topic: NewNam
         values: list[bytes | None] = []
         async with asyncio.timeout(LONG_ENOUGH_S):
             while len(values) < 50:
-                values += [record.value for record in await consumer.poll()]
+                values += [
+                    record.value for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
+                ]
         assert values == [b"%d" % number for number in range(50)]
         await consumer.commit()
         committed = await consumer.committed([partition])
@@ -198,7 +200,7 @@ async def test_transactions_with_offsets_of_a_group_work(
         async with producer.transaction():
             await producer.send(source, b"in", partition=0)
         async with asyncio.timeout(LONG_ENOUGH_S):
-            while not (records := await group.poll()):
+            while not (records := await group.poll(timeout_ms=LONG_ENOUGH_MS)):
                 pass
         async with producer.transaction():
             await producer.send(sink, records[0].value, partition=0)
@@ -213,7 +215,7 @@ async def test_transactions_with_offsets_of_a_group_work(
     async with Consumer(isolation_level="read_committed", **settings) as reader:
         reader.assign([(sink, 0)])
         async with asyncio.timeout(LONG_ENOUGH_S):
-            while not (records := await reader.poll()):
+            while not (records := await reader.poll(timeout_ms=LONG_ENOUGH_MS)):
                 pass
     assert [record.value for record in records] == [b"in"]
     assert committed.offset == 1

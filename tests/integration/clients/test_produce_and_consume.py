@@ -63,7 +63,7 @@ async def test_records_come_back_as_they_were_sent(
         consumer.assign([(topic, 0)])
         records = []
         while len(records) < 1002:
-            records += await consumer.poll(max_records=100)
+            records += await consumer.poll(max_records=100, timeout_ms=LONG_ENOUGH_MS)
     first, last = records[0], records[-1]
     assert (first.key, first.value, first.timestamp_ms) == (b"key", b"value", 123)
     assert first.headers == (("h", b"1"), ("h", None))
@@ -135,8 +135,11 @@ async def test_poll_arrow_and_poll_share_one_position(bootstrap: str, new_topic:
             await producer.send(topic, b"%d" % number)
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([partition])
-        assert [record.offset for record in await consumer.poll(max_records=3)] == [0, 1, 2]
-        (batch,) = await consumer.poll_arrow()
+        assert [
+            record.offset
+            for record in await consumer.poll(max_records=3, timeout_ms=LONG_ENOUGH_MS)
+        ] == [0, 1, 2]
+        (batch,) = await consumer.poll_arrow(timeout_ms=LONG_ENOUGH_MS)
         assert batch.records.column("offset").to_pylist() == [3, 4, 5, 6, 7, 8, 9]
         assert (batch.next_offset, await consumer.position(partition), consumer.lag(partition)) == (
             10,
@@ -218,9 +221,7 @@ async def test_iteration_commits_what_it_has_given_out_and_nothing_more(
 
 async def test_errors_name_what_to_do(bootstrap: str, new_topic: NewName) -> None:
     topic = new_topic()
-    async with Producer(
-        bootstrap_servers=bootstrap, max_block_ms=500, buffer_memory=2000
-    ) as producer:
+    async with Producer(bootstrap_servers=bootstrap, buffer_memory=2000) as producer:
         with pytest.raises(InvalidTopic, match="topic 'no good'"):
             await producer.send("no good", b"x")
         with pytest.raises(MessageTooLarge, match="larger than max_request_size"):
@@ -245,12 +246,12 @@ async def test_errors_name_what_to_do(bootstrap: str, new_topic: NewName) -> Non
         await producer.send(topic, b"x")
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="none") as consumer:
         with pytest.raises(IllegalState, match=r"call subscribe\(\) or assign\(\) first"):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         with pytest.raises(ConfigError, match="needs group_id"):
             consumer.subscribe([topic])
         consumer.assign([(topic, 0)])
         with pytest.raises(OffsetOutOfRange, match="seek to where to start"):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
 
 
 async def test_an_unreachable_cluster_is_named_with_the_reason() -> None:

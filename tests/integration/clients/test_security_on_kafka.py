@@ -20,7 +20,7 @@ from millstream.clients import Admin, Consumer, NewTopic, Producer
 from millstream.clients.tls import SslAuthenticationFailed
 from millstream.errors import IllegalSaslState, KafkaError, SaslAuthenticationFailed
 from tests.integration.clients.certificates import Authority
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 CLASSPATH = os.environ.get("MILLSTREAM_KAFKA_CLASSPATH", "")
 LISTENERS = ("PLAINTEXT", "SSL", "SASL_SSL", "SASL_PLAINTEXT", "MUTUAL", "CONTROLLER")
@@ -174,7 +174,7 @@ def test_records_are_written_and_read(
             consumer.assign([("t", 0)])
             consumer.seek(("t", 0), metadata.offset)
             async with asyncio.timeout(LONG_ENOUGH_S):
-                while not (records := await consumer.poll()):
+                while not (records := await consumer.poll(timeout_ms=LONG_ENOUGH_MS)):
                     pass
         assert records[0].value == b"y" * 300_000
 

@@ -144,7 +144,7 @@ async def test_poll_returns_what_iteration_held_back(world: World) -> None:
     async with world.member() as consumer:
         async with asyncio.timeout(LONG_ENOUGH_S):
             await anext(consumer)
-        assert seen(await consumer.poll()) == [(1, 1), (2, 1)]
+        assert seen(await consumer.poll(timeout_ms=LONG_ENOUGH_MS)) == [(1, 1), (2, 1)]
 
 
 async def test_records_cannot_be_acknowledged_one_by_one(world: World) -> None:
@@ -164,7 +164,7 @@ async def test_every_record_is_acknowledged_before_the_next_poll(world: World) -
         first, second = await some(consumer)
         consumer.acknowledge(first)
         with pytest.raises(IllegalState, match=f"{world.name}-0 offset 1 is not acknowledged"):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         consumer.acknowledge(second, RELEASE)
         assert seen(await some(consumer)) == [(1, 2)], "what is released comes again"
 
@@ -332,7 +332,7 @@ async def test_a_consumer_may_leave_and_come_back(world: World) -> None:
         await consumer.unsubscribe()
         assert consumer.subscription() == set()
         with pytest.raises(IllegalState, match="call subscribe"):
-            await consumer.poll()
+            await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         assert set((await consumer.commit()).values()) == {None}
         await world.produce(1)
         consumer.subscribe(world.name)
@@ -392,7 +392,7 @@ async def test_a_consumer_that_is_closed_says_so(world: World) -> None:
     await consumer.close()
     await consumer.close()
     with pytest.raises(ClientClosed):
-        await consumer.poll()
+        await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
 
 
 async def test_what_was_accepted_survives_a_crash_of_the_broker_and_the_rest_comes_again() -> None:

@@ -71,7 +71,7 @@ async def test_an_assigned_consumer_under_faults_skips_nothing_and_repeats_nothi
             consumer.assign([(topic, 0), (topic, 1)])
             count = 0
             while count < 600:
-                records = await consumer.poll(max_records=50)
+                records = await consumer.poll(max_records=50, timeout_ms=LONG_ENOUGH_MS)
                 history.poll("consumer", as_reads(records))
                 count += len(records)
     history.is_complete = True

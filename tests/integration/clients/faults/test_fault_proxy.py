@@ -30,7 +30,7 @@ from millstream.testing.fault_plan import (
     Trickle,
 )
 from millstream.testing.fault_proxy import FaultProxy
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 NewName = Callable[[], str]
 PRODUCE = [ApiKey.PRODUCE]
@@ -51,7 +51,9 @@ async def read(bootstrap: str, topic: str, count: int) -> list[bytes | None]:
         values: list[bytes | None] = []
         async with asyncio.timeout(LONG_ENOUGH_S):
             while len(values) < count:
-                values += [record.value for record in await consumer.poll()]
+                values += [
+                    record.value for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
+                ]
     return values
 
 
@@ -173,7 +175,10 @@ async def test_corrupt_records_are_found_and_stay_until_a_seek_as_in_java(
             async with asyncio.timeout(LONG_ENOUGH_S):
                 while len(values) < 100:
                     try:
-                        values += [record.value for record in await consumer.poll()]
+                        values += [
+                            record.value
+                            for record in await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
+                        ]
                     except KafkaError:
                         consumer.seek(partition, await consumer.position(partition))
         assert values == [b"%d" % n for n in range(100)]
