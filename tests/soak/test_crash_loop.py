@@ -46,7 +46,7 @@ def broker() -> Iterator[Broker]:
         admin = AdminClient({"bootstrap.servers": running.bootstrap_servers})
         wanted = [NewTopic(name, PARTITIONS, 1) for name in ("in", "out")]
         for created in admin.create_topics(wanted).values():
-            created.result(30)
+            created.result(LIMIT_S)
         yield running
 
 
@@ -130,7 +130,7 @@ class Copier(threading.Thread):
 
     def _rewind(self) -> None:
         asked = [TopicPartition("in", number) for number in range(PARTITIONS)]
-        found = self._consumer.committed(asked, timeout=30)
+        found = self._consumer.committed(asked, timeout=LIMIT_S)
         self._consumer.assign(
             [TopicPartition(p.topic, p.partition, max(p.offset, 0)) for p in found]
         )
@@ -153,7 +153,7 @@ class Copier(threading.Thread):
             self._producer.commit_transaction(10)
             self.committed += 1
         else:
-            self._producer.abort_transaction(10)
+            self._producer.abort_transaction(LIMIT_S)
             self.aborted += 1
             self._rewind()
 

@@ -284,11 +284,11 @@ async def test_cancelled_calls_leave_the_clients_usable(bootstrap: str, new_topi
         consumer.assign([(topic, 0)])
         for _ in range(5):
             with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.01):
+                async with asyncio.timeout(0.01):  # it is cancelled
                     await consumer.poll(timeout_ms=LONG_ENOUGH_MS)
         delivery = await producer.send(topic, b"x")
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0):
+            async with asyncio.timeout(0):  # it is cancelled
                 await delivery
         assert (await delivery).offset == 0
         assert await read(consumer, 1) == [(None, b"x")]
