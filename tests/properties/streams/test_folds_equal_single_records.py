@@ -30,12 +30,16 @@ def ms(count: int) -> timedelta:
     return timedelta(milliseconds=count)
 
 
+LONG = 30_000
+"""Stretches windows and times over many segments of a store, which are deleted on the way."""
 WINDOWS = {
     "tumbling": TimeWindows.tumbling(ms(10), grace=ms(5)),
     "hopping": TimeWindows.hopping(ms(10), ms(4), grace=ms(7)),
     "unlimited": UnlimitedWindows(20),
     "sliding": SlidingWindows.of(ms(10), grace=ms(5)),
     "sessions": SessionWindows.of(ms(6), grace=ms(5)),
+    "sliding that expire": SlidingWindows.of(ms(10 * LONG), grace=ms(5 * LONG)),
+    "sessions that expire": SessionWindows.of(ms(6 * LONG), grace=ms(5 * LONG)),
 }
 
 
@@ -60,7 +64,7 @@ def collected(_key: str, value: str | None, words: list[str | None]) -> list[str
 def key_serde(windowed: str | None):
     if windowed is None:
         return string()
-    if windowed == "sessions":
+    if "sessions" in windowed:
         return session_windowed(string())
     return time_windowed(string(), WINDOWS[windowed].size_ms)
 
@@ -80,13 +84,13 @@ def aggregated(kind: str, windowed: str | None):
     elif kind == "sum_of":
         table = grouped.aggregate(sum_of(len), materialized=kept)
     elif kind == "aggregate":
-        merger = {"merger": merged_sums} if windowed == "sessions" else {}
+        merger = {"merger": merged_sums} if "sessions" in (windowed or "") else {}
         table = grouped.aggregate(
             lambda: 0, sum_or_nothing, value=value, materialized=kept, **merger
         )
     else:
         value = json()
-        merger = {"merger": merged_lists} if windowed == "sessions" else {}
+        merger = {"merger": merged_lists} if "sessions" in (windowed or "") else {}
         table = grouped.aggregate(list, collected, value=value, materialized=kept, **merger)
     key = key_serde(windowed)
     table.to_stream().to("all", key=key, value=value)
@@ -136,6 +140,8 @@ def test_rows_written_together_are_those_written_one_by_one(
     kind: str, windowed: str | None, cache_bytes: int, records
 ) -> None:
     keys, values, timestamps, marked = (list(column) for column in zip(*records, strict=True))
+    if "expire" in (windowed or ""):
+        timestamps = [at * LONG for at in timestamps]
     headers = [(("h", b"1"),) if mark and not cache_bytes else () for mark in marked]
     raw = RawBatch(keys, values, timestamps, range(len(keys)), headers)
     topology = aggregated(kind, windowed)

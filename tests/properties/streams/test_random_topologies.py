@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from millstream.streams import StreamsBuilder, StreamsConfig, TopologyBuilder
-from millstream.streams.errors import SerializationError, StreamsError
+from millstream.streams.errors import StreamsError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.state import in_memory_stores
 from millstream.streams.state.store import StateStore
@@ -215,8 +215,8 @@ def test_tables_end_with_what_follows_from_the_last_values(
         cache_max_bytes = 0
     try:
         written = run(spec, inputs, batch, cache_max_bytes)
-    except SerializationError:
-        assume(False)  # mapped values are written by the default serde, here and in Kafka Streams
+    except StreamsError:
+        assume(False)  # refused, or stopped at a record, by Kafka Streams as well
     for op, rows in final_rows(spec, inputs).items():
         types = spec["topics"][f"final-{op}"]
         last = {key: value for key, value, _ in written.get(f"final-{op}", ())}
