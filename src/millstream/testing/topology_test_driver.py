@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar
 from millstream.streams import queries
 from millstream.streams.arguments import check_headers, check_kind, check_serdes
 from millstream.streams.config import OnError, StreamsConfig
-from millstream.streams.errors import InvalidStoreError, StreamsError
+from millstream.streams.errors import InvalidStoreError, SerializationError, StreamsError
 from millstream.streams.kernel import Headers, RawBatch, SinkBatch, StreamTask, TaskOutput
 from millstream.streams.metrics import MetricName
 from millstream.streams.queries import (
@@ -357,8 +357,19 @@ class TopologyTestDriver:
         return fed
 
     def _note(self, batch: SinkBatch) -> None:
+        _check_bytes(batch)
         written = self._written.setdefault(batch.topic, [])
         written.extend(
             TestRecord(*row)
             for row in zip(batch.keys, batch.values, batch.timestamps, batch.headers, strict=True)
         )
+
+
+def _check_bytes(batch: SinkBatch) -> None:
+    """A producer would refuse what is no bytes: raise SerializationError here, where no producer is."""
+    for what, column in (("key", batch.keys), ("value", batch.values)):
+        for given in column:
+            if not isinstance(given, bytes | bytearray | memoryview | None):
+                raise SerializationError(
+                    f"the serde of the {what} of topic {batch.topic} gave {given!r}: encode must give bytes"
+                )

@@ -44,9 +44,16 @@ class PartitionedRun:
     def _tasks_of(self, topology: Topology, group: SubTopology) -> int:
         return max(self.counts[topic] for topic in topology.source_topics(group, "app"))
 
-    def pipe(self, topic: str, key: str | None, value: str | None, at: int) -> None:
+    def pipe(
+        self,
+        topic: str,
+        key: str | None,
+        value: str | None,
+        at: int,
+        partition: int | None = None,
+    ) -> None:
         data = None if key is None else key.encode()
-        self._append(topic, None, data, (data, None if value is None else value.encode(), at))
+        self._append(topic, partition, data, (data, None if value is None else value.encode(), at))
         self.run()
 
     def run(self) -> None:

@@ -11,6 +11,7 @@ from millstream.streams import (
     OffsetReset,
     ProcessorContext,
     Record,
+    RecordContext,
     StreamsBuilder,
     StreamsConfig,
     TopologyBuilder,
@@ -115,6 +116,63 @@ def test_a_sinks_partitioner_chooses_the_partition() -> None:
     task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
     task.add("in", RawBatch([b"k"] * 2, [b"a", b"abcde"], [1, 2], range(2)))
     assert task.process(0).sinks["out"].partitions == [1, 1]
+
+
+def test_a_partitioner_may_choose_several_partitions_none_or_the_default_one() -> None:
+    """KIP-837."""
+    chosen = {"a": {0, 2}, "b": (), "c": None, "d": [3]}
+    builder = StreamsBuilder()
+    builder.stream("in").to("out", partitioner=lambda topic, key, value, count: chosen[value])
+    config = StreamsConfig("app", string(), string(), partition_count=lambda topic: 4)
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+    task.add("in", RawBatch([b"k"] * 4, [b"a", b"b", b"c", b"d"], [1, 2, 3, 4], range(4)))
+    written = task.process(0).sinks["out"]
+    assert list(zip(written.values, written.partitions, strict=True)) == [
+        (b"a", 0),
+        (b"a", 2),
+        (b"c", None),
+        (b"d", 3),
+    ]
+
+
+def test_a_record_may_name_its_topic_by_where_it_came_from_and_its_headers() -> None:
+    seen: list[RecordContext] = []
+
+    def by_origin(key: str, value: str, context: RecordContext) -> str:
+        seen.append(context)
+        return f"out-{dict(context.headers)['to'].decode()}"
+
+    builder = StreamsBuilder()
+    builder.stream(["L", "R"]).map_values(str.upper).to(by_origin)
+    with driver_of(builder) as driver:
+        driver.pipe_bytes("L", b"k", b"x", timestamp=5, headers=(("to", b"ann"),))
+        driver.pipe_bytes("R", b"k", b"y", timestamp=3, headers=(("to", b"bob"),))
+        assert [each.value for each in driver.read_bytes("out-ann")] == [b"X"]
+        assert [each.value for each in driver.read_bytes("out-bob")] == [b"Y"]
+    assert seen == [
+        RecordContext("L", 0, 0, 5, (("to", b"ann"),)),
+        RecordContext("R", 0, 0, 3, (("to", b"bob"),)),
+    ]
+
+
+def test_a_read_only_store_is_filled_from_its_topic_which_is_its_changelog() -> None:
+    class Fill(Forwards):
+        def process(self, record: Record) -> None:
+            self.rows.put(record.key, record.value)
+
+    class LookUp(Forwards):
+        def process(self, record: Record) -> None:
+            self.context.forward(record.with_value(pair(record.value, self.rows.get(record.key))))
+
+    builder = TopologyBuilder()
+    builder.add_read_only_state_store(ROWS, "fill-source", "rates", "fill", Fill)
+    builder.add_source("source", "in").add_processor("look-up", LookUp, "source")
+    builder.connect_processor_and_state_stores("look-up", "rows").add_sink("sink", "out", "look-up")
+    topology = builder.build()
+    assert run(topology, "rates:a@1 in:x@2 rates:b@3 in:y@4") == "2:k=x|a@2 4:k=y|b@4"
+    (group,) = topology.sub_topologies
+    assert topology.source_topics(group, "app") == ("rates", "in")
+    assert topology.topics_of(group, "app").changelogs.keys() == {"rates"}
 
 
 def test_each_task_has_processors_and_stores_of_its_own() -> None:

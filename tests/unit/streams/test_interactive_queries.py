@@ -293,3 +293,22 @@ def test_versions_are_asked_from_an_earlier_to_a_later_time() -> None:
     with pytest.raises(ValueError, match="from 2 to 1: time_from must not be after time_to"):
         MultiVersionedKeyQuery("k", 2, 1)
     assert MultiVersionedKeyQuery("k", 1, 1).time_to == 1
+
+
+def test_an_answer_tells_who_gave_it_if_that_is_asked_for(driver: TopologyTestDriver) -> None:
+    """The driver's task is active, so that asking for an active one changes nothing."""
+    silent = driver.query(StateQueryRequest("rows", KeyQuery("a"), require_active=True))
+    assert silent.partitions[0].execution_info == ()
+    asked = driver.query(StateQueryRequest("rows", KeyQuery("a"), execution_info=True))
+    (line,) = asked.partitions[0].execution_info
+    assert line.startswith("task 0_0: ")
+    assert asked.partitions[0].value == silent.partitions[0].value == "3"
+
+
+def test_a_bound_on_what_the_store_does_not_read_is_never_reached(
+    driver: TopologyTestDriver,
+) -> None:
+    asked = StateQueryRequest("rows", KeyQuery("a"), position_bound={"elsewhere": {0: 0}})
+    assert driver.query(asked).partitions[0].failure is FailureReason.NOT_UP_TO_BOUND
+    other_partition = StateQueryRequest("rows", KeyQuery("a"), position_bound={"in": {1: 0}})
+    assert driver.query(other_partition).partitions[0].failure is FailureReason.NOT_UP_TO_BOUND

@@ -137,3 +137,39 @@ def test_a_global_table_is_whole_for_every_task() -> None:
         f"k{number}".encode(): f"{'ab'[number % 2]}|right {'ab'[number % 2]}".encode()
         for number in range(6)
     }
+
+
+def test_partitioners_of_a_foreign_key_join_find_the_rows_of_both_tables() -> None:
+    """TableJoined: the left one places answers, the right one subscriptions; both know the key alone (KIP-775)."""
+    asked: list[tuple[str, Any, Any, int]] = []
+
+    def backwards(topic: str, key: Any, value: Any, partitions: int) -> int:
+        asked.append((topic, key, value, partitions))
+        return partitions - 1 - ord(key[-1]) % partitions
+
+    def always_last(topic: str, key: Any, value: Any, partitions: int) -> int:
+        asked.append((topic, key, value, partitions))
+        return partitions - 1
+
+    builder = StreamsBuilder()
+    joined = builder.table("L").left_join(
+        builder.table("R"),
+        pair,
+        foreign_key=before_dot,
+        name="fk",
+        partitioners=(backwards, always_last),
+    )
+    to_out(joined)
+    run = PartitionedRun(builder.build(), {"L": 3, "R": 2, "out": 1})
+    for at, (topic, key, value) in enumerate(INPUTS):
+        place = backwards(topic, key, value, 3) if topic == "L" else 1
+        run.pipe(topic, key, value, at, place)
+    assert run.latest("out") == table_of(left_foreign_keys, {})[0]
+    subscriptions, answers = (
+        f"app-fk-subscription-{name}-topic" for name in ("registration", "response")
+    )
+    assert set().union(*run.partitions_of(subscriptions).values()) == {1}
+    assert run.partitions_of(answers)[b"k3"] == {2 - ord("3") % 3}
+    by_join = [call for call in asked if call[0].startswith("app-")]
+    assert {call[2] for call in by_join} == {None}
+    assert {(call[0], call[3]) for call in by_join} == {(subscriptions, 2), (answers, 3)}

@@ -16,7 +16,7 @@ from millstream.streams import (
 )
 from millstream.streams.errors import SerializationError
 from millstream.streams.queries import KeyQuery, StateQueryRequest, StoreQueryParameters
-from millstream.streams.serdes import long, string
+from millstream.streams.serdes import Serde, long, string
 from millstream.testing import MockProcessorContext, TopologyTestDriver, timeline
 
 
@@ -149,3 +149,15 @@ def test_what_a_serde_cannot_read_names_topic_and_serde() -> None:
 def test_the_wall_clock_does_not_go_back() -> None:
     with pytest.raises(ValueError, match="time does not go back: advance by -1 day"):
         driver().advance_wall_clock(timedelta(days=-1))
+
+
+def test_a_serde_that_gives_no_bytes_is_found_before_a_producer_finds_it() -> None:
+    text = Serde("text", encode=str, decode=bytes.decode)
+    given = StreamsBuilder()
+    given.stream("in", key=string(), value=string()).to("out", value=text)
+    with TopologyTestDriver(given.build()) as running:
+        topic = running.input_topic("in", key=string(), value=string())
+        with pytest.raises(
+            SerializationError, match="the serde of the value of topic out gave 'b'"
+        ):
+            topic.pipe("a", "b", at=1)
