@@ -117,14 +117,23 @@ class ProcessorContext:
         *,
         start_ms: int | None = None,
     ) -> Punctuation:
-        """Call callback(time in ms) every interval; the first time as Kafka Streams aligns it."""
+        """Call callback(time in ms) every interval; the first time as Kafka Streams aligns it.
+
+        On stream time that is at once, on the wall clock after an interval; with `start_ms` then, or where that has
+        passed, the next time that is as many intervals later.
+        """
         if self._task.is_global:
             raise StreamsError(f"{self.node} fills a global store, which has no punctuations")
         every_ms, kind = checked_schedule(self.node, interval, kind, callback, start_ms)
+        follows_records = kind is PunctuationType.STREAM_TIME
+        now_ms = self._task.stream_time if follows_records else self._task.wall_clock_ms
         if start_ms is None:
-            wall = self._task.wall_clock_ms + every_ms
-            start_ms = 0 if kind is PunctuationType.STREAM_TIME else wall
-        punctuation = Punctuation(self.node, start_ms, every_ms, callback)
+            first_ms = 0 if follows_records else now_ms + every_ms
+            punctuation = Punctuation(self.node, first_ms, every_ms, callback)
+        else:
+            punctuation = Punctuation(self.node, start_ms, every_ms, callback)
+            if start_ms < now_ms:
+                punctuation.skip(now_ms)
         self._task.punctuations[kind].append(punctuation)
         return punctuation
 

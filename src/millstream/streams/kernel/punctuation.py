@@ -34,9 +34,13 @@ class Punctuation:
 
     def fire(self, time_ms: int) -> None:
         """Call back with this time; it is due again at the next multiple of the interval, even where the call fails."""
+        self.skip(time_ms)
+        self._callback(time_ms)
+
+    def skip(self, time_ms: int) -> None:
+        """Be due next at the first multiple of the interval after this time."""
         missed = (time_ms - self.next_ms) // self._interval_ms
         self.next_ms += (missed + 1) * self._interval_ms
-        self._callback(time_ms)
 
 
 class PunctuationQueue:

@@ -247,12 +247,14 @@ class StreamTask:
     def process(self, wall_clock_ms: int, records_max: int | None = None) -> TaskOutput:
         """Process what is queued, at most `records_max` records, and give out everything produced.
 
+        Wall-clock punctuations that are due come first, if time has passed; with a `records_max` of 0 in any case.
         Raises StreamsError when a record cannot be read or processed; the task must then be rolled back or
         thrown away.
         """
-        if wall_clock_ms > self._context.wall_clock_ms:
-            self._context.wall_clock_ms = wall_clock_ms
-            self._punctuate(PunctuationType.WALL_CLOCK_TIME, wall_clock_ms)
+        context = self._context
+        if wall_clock_ms > context.wall_clock_ms or records_max == 0:
+            context.wall_clock_ms = max(wall_clock_ms, context.wall_clock_ms)
+            self._punctuate(PunctuationType.WALL_CLOCK_TIME, context.wall_clock_ms)
         left = records_max if records_max is not None else -1
         processed = 0
         while left:

@@ -84,6 +84,52 @@ def test_s41_a_wall_clock_punctuation_first_fires_an_interval_after_init() -> No
         assert times == [1010]
 
 
+class SchedulesWithTheFirstRecord:
+    """Every 10 ms, from the start that it is given."""
+
+    def __init__(self, kind: PunctuationType, start_ms: int, times: list[int]) -> None:
+        self.kind, self.start_ms, self.times = kind, start_ms, times
+
+    def init(self, context: ProcessorContext) -> None:
+        self.context: ProcessorContext | None = context
+
+    def process(self, record: Record) -> None:
+        if self.context is not None:
+            self.context.schedule(ms(10), self.kind, self.times.append, start_ms=self.start_ms)
+            self.context = None
+
+
+@pytest.mark.parametrize(
+    ("start_ms", "times"), [(0, [66, 71]), (26, [66]), (56, [56, 66]), (67, [71])]
+)
+def test_s41_a_start_that_has_passed_keeps_its_multiples_and_fires_for_none_of_them_at_once(
+    start_ms: int, times: list[int]
+) -> None:
+    found: list[int] = []
+    stream_time = partial(SchedulesWithTheFirstRecord, PunctuationType.STREAM_TIME, start_ms, found)
+    builder = StreamsBuilder()
+    builder.stream("L").process(stream_time)
+    run(builder, "L:x@56 L:x@57 L:x@66 L:x@71")
+    assert found == times
+
+
+def test_s41_a_start_that_is_now_waits_for_the_clock_to_be_looked_at() -> None:
+    found: list[int] = []
+    wall_clock = partial(SchedulesWithTheFirstRecord, PunctuationType.WALL_CLOCK_TIME, 0, found)
+    builder = StreamsBuilder()
+    builder.stream("L").process(wall_clock)
+    with driver_of(builder) as driver:
+        for token, times in (
+            ("L:x@1", []),
+            ("L:x@2", []),
+            ("+0", [0]),
+            ("+9", [0]),
+            ("+1", [0, 10]),
+        ):
+            pipe(driver, token)
+            assert found == times
+
+
 def test_s41_punctuations_due_together_fire_in_the_order_of_java_s_priority_queue() -> None:
     """Four processors that schedule alike, run on 4.3.1."""
     fired: list[tuple[str, int]] = []
