@@ -93,7 +93,9 @@ def _join_global(
     view = ops.StoreView(table.store)
     spec = ops.StreamTableJoin(view, options.joiner, options.with_key, options.left, key_mapper)
     node = ProcessorGraphNode(
-        graph.names.name_or_generate(options.name, prefix), operator=lambda: spec
+        graph.names.name_or_generate(options.name, prefix),
+        operator=lambda: spec,
+        relaxed_join=options.left,
     )
     graph.add(node, parent)
     return KStream(
