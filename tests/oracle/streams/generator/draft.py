@@ -174,6 +174,7 @@ class Draft:
         waits = waits or any("emit.interval" in setting for setting in self.config)
         return {
             "keys": self.rng.randint(1, 5),
+            "count": [60, 100] if self.chance(0.04) else [15, 40],
             "step": self.pick(2, 5, 12),
             "disorder": self.pick(0, 0.1, 0.3, 0.5),
             "late": self.pick(5, 25, 60, 300),

@@ -48,6 +48,8 @@ KEYED_MAPPERS: list[tuple[str, str]] = [
 _PLAIN_KEYS = {
     "string": [("key_upper", "string"), ("key_append:1", "string"), ("key_length", "long")],
     "long": [("key_str", "string")],
+    "integer": [("key_str", "string")],
+    "bytes": [("key_str", "string"), ("key_length", "long")],
 }
 _KEYS_OF_VALUES = {
     "string": [

@@ -133,7 +133,11 @@ def _change_function(spec: dict, rng: random.Random) -> None:
 
 
 def _change_kind(spec: dict, rng: random.Random) -> None:
-    ops = [op for op in spec["ops"] if op["op"] in _KINDS and "key_fn" not in op]
+    ops = [
+        op
+        for op in spec["ops"]
+        if op["op"] in _KINDS and "key_fn" not in op and "grace" not in op.get("joined", {})
+    ]
     if ops:
         op = rng.choice(ops)
         op["op"] = rng.choice(_KINDS[op["op"]])

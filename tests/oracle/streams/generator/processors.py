@@ -112,6 +112,8 @@ def _key_value_step(draft: Draft, flow: Flow) -> tuple[dict, str, str, dict]:
         draft, flow.key, "long" if kind == "count" else flow.value, timestamped=timestamped
     )
     options = {"type": kind, "store": store["name"]}
+    if kind in {"put", "dedupe", "count", "put_if_absent"}:
+        store = _bounded(draft, store)
     if kind == "kv_scan":
         options |= draft.pick(
             {"query": "all"},
@@ -135,6 +137,14 @@ def key_value_store(draft: Draft, key: str, value: str, *, timestamped: bool = F
         "value": value,
     }
     return {**store, **_store_options(draft)}
+
+
+def _bounded(draft: Draft, store: dict) -> dict:
+    """Now and then one that keeps a few rows only, in memory and without a cache."""
+    if draft.chance(0.92):
+        return store
+    store.pop("caching", None)
+    return {**store, "impl": "lru", "max": draft.pick(1, 2, 4)}
 
 
 def add_global_store(draft: Draft) -> None:
@@ -189,6 +199,8 @@ def _timed_step(draft: Draft, flow: Flow) -> tuple[dict, str, str, dict]:
     else:
         del store["impl"]
         store["history"] = draft.pick(20, 60)
+        if draft.chance(0.3):
+            store["segment"] = draft.pick(2, 10, 30)
         return options, "string", flow.key, store
     return options, "string", flow.key, {**store, **_store_options(draft)}
 
@@ -203,6 +215,9 @@ def processor_topology(draft: Draft) -> None:
     if draft.chance(0.2):
         stores.append(_filled_store(draft))
     for _ in range(draft.rng.randint(1, 5)):
+        if draft.chance(0.1):
+            flows += _parting(draft, draft.rng.choice(flows))
+            continue
         made = _processor(draft, flows, stores)
         if made is not None:
             flows.append(made)
@@ -218,6 +233,9 @@ def _source(draft: Draft) -> Flow:
     fields: dict = {"topics": [draft.input_topic(flow.key, flow.value)], **draft.serdes(flow)}
     if draft.chance(0.15):
         fields["topics"].append(draft.input_topic(flow.key, flow.value))
+    elif draft.chance(0.1):
+        topic = fields.pop("topics")[0]
+        fields["pattern"] = f"{topic[:2]}[{topic[2]}]{topic[3:]}"
     if draft.chance(0.1):
         fields["timestamps"] = draft.pick("plus:5", "use_partition_time")
     if draft.chance(0.1):
@@ -249,6 +267,18 @@ def _filled_store(draft: Draft) -> dict:
         processor={"type": "put", "store": store["name"]},
     )
     return {**store, "global": op == "add_global_store", "filled": True}
+
+
+def _parting(draft: Draft, flow: Flow) -> list[Flow]:
+    """A processor that gives each record to one of its two children by name."""
+    parent = draft.fresh("parting-")
+    children = [draft.fresh("side-"), draft.fresh("side-")]
+    test = functions.predicate(flow.value, draft.rng)
+    options = {"type": "to_children", "fn": test, "children": children}
+    draft.call("add_processor", name=parent, processor=options, parents=[flow.id])
+    for child in children:
+        draft.call("add_processor", name=child, processor={"type": "pass"}, parents=[parent])
+    return [Flow(child, STREAM, flow.key, flow.value) for child in children]
 
 
 def _parents(draft: Draft, flow: Flow, flows: list[Flow]) -> list[str]:
@@ -302,10 +332,15 @@ def _processor(draft: Draft, flows: list[Flow], stores: list[dict]) -> Flow | No
 def _sink(draft: Draft, flow: Flow, flows: list[Flow]) -> None:
     fields = draft.serdes(flow)
     parents = _parents(draft, flow, flows)
-    draft.call(
-        "add_sink",
-        name=draft.fresh("sink-"),
-        topic=draft.output_topic(flow),
-        parents=parents,
-        **fields,
-    )
+    where = {"topic": draft.output_topic(flow)}
+    if draft.chance(0.1):
+        where = {"topic_fn": _by_source(draft, flow)}
+    draft.call("add_sink", name=draft.fresh("sink-"), **where, parents=parents, **fields)
+
+
+def _by_source(draft: Draft, flow: Flow) -> str:
+    """A topic for each that is read."""
+    prefix = draft.fresh("by") + "-"
+    for topic in [name for name, given in draft.topics.items() if "in" in given]:
+        draft.topics[prefix + topic] = {"key": flow.key, "value": flow.value}
+    return f"by_source:{prefix}"

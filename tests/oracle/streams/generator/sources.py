@@ -68,6 +68,8 @@ def add_global_table(draft: Draft) -> Flow:
 
 
 def _key_type(draft: Draft) -> str:
+    if draft.chance(0.02):
+        return draft.pick("integer", "bytes")
     return "long" if draft.chance(0.06) else "string"
 
 
@@ -79,7 +81,13 @@ def _topic(draft: Draft, flow: Flow) -> str:
     hints = {}
     if flow.value == "string":
         hints = draft.pick(
-            {}, {}, {"values": "letters"}, {"values": "fk"}, {"values": "fk"}, {"values": "words"}
+            {},
+            {},
+            {"values": "letters"},
+            {"values": "csv"},
+            {"values": "fk"},
+            {"values": "fk"},
+            {"values": "words"},
         )
     elif draft.chance(0.4):
         hints = {"values": "signed"}
