@@ -319,7 +319,7 @@ class TopicByName:
         if self._head == "by_key":
             return self._arg + text(key)
         if self._head == "by_source":
-            return self._arg + context.topic
+            return self._arg + text(context.topic)
         even, odd = self._arg.split(",")
         return even if value is not None and value % 2 == 0 else odd
 

@@ -82,7 +82,12 @@ def key_selector(key: str, value: str, rng: random.Random) -> tuple[str, str]:
         return rng.choice(
             [("inner_key", inner)] * 3 + [("key_str", "string"), ("window_start", "long")]
         )
-    options = [*_KEYS_OF_VALUES[value] * 2, *_PLAIN_KEYS[key], ("key", key), ("const:z", "string")]
+    options = [
+        *_KEYS_OF_VALUES.get(value, []) * 2,
+        *_PLAIN_KEYS[key],
+        ("key", key),
+        ("const:z", "string"),
+    ]
     if value == "long":
         options.append(("key_or_null_if_even", key))
     return rng.choice(options)

@@ -341,6 +341,6 @@ def _sink(draft: Draft, flow: Flow, flows: list[Flow]) -> None:
 def _by_source(draft: Draft, flow: Flow) -> str:
     """A topic for each that is read."""
     prefix = draft.fresh("by") + "-"
-    for topic in [name for name, given in draft.topics.items() if "in" in given]:
+    for topic in ["null", *(name for name, given in draft.topics.items() if "in" in given)]:
         draft.topics[prefix + topic] = {"key": flow.key, "value": flow.value}
     return f"by_source:{prefix}"

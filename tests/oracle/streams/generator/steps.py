@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import replace
 
 from streams.generator import functions
@@ -175,7 +176,7 @@ def _send_by_key(draft: Draft, flow: Flow, produced: dict) -> None:
     """To a topic for each key that is left as few as they are by the selector before it."""
     prefix = draft.fresh("to") + "-"
     few = draft.add("select_key", flow, fn="first_char" if flow.value == "string" else "mod_key:3")
-    for key in ("null", "", *"abcdefghijklmnopqrstuvwxyz0123456789|-(", "m0", "m1", "m2"):
+    for key in ("null", "", *string.printable[:94], "m0", "m1", "m2"):
         draft.topics[f"{prefix}{key}"] = {"key": flow.key, "value": flow.value}
     draft.call("to", replace(flow, id=few), topic_fn=f"by_key:{prefix}", **produced)
 
