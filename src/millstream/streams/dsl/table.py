@@ -113,7 +113,9 @@ class KTable(Generic[K, V]):
     ) -> KTable[K, V]:
         check_arity(operator, "predicate", predicate, "key", "value")
         spec, key, value = self._store("KTABLE-FILTER-", materialized, self.value)
-        definition = FilterDefinition(self.definition, predicate, spec, negate=negate)
+        definition = FilterDefinition(
+            self.definition, predicate, spec, negate=negate, is_view=materialized is None
+        )
         return self._next(name, "KTABLE-FILTER-", definition, key, value)
 
     @overload
@@ -145,7 +147,9 @@ class KTable(Generic[K, V]):
         """mapper(value), or mapper(key, value) with_key, gives the new value; never called for null."""
         check_arity("map_values", "mapper", mapper, *(("key", "value") if with_key else ("value",)))
         spec, key, value = self._store("KTABLE-MAPVALUES-", materialized, None)
-        definition = MapValuesDefinition(self.definition, mapper, spec, with_key=with_key)
+        definition = MapValuesDefinition(
+            self.definition, mapper, spec, with_key=with_key, is_view=materialized is None
+        )
         return self._next(name, "KTABLE-MAPVALUES-", definition, key, value)
 
     def transform_values(
@@ -164,7 +168,9 @@ class KTable(Generic[K, V]):
             key, value = materialized.key or key, materialized.value  # takes no number here
         else:
             spec, key, value = self._store("KTABLE-TRANSFORMVALUES-", materialized, None)
-        definition = TransformValuesDefinition(self.definition, supplier, spec)
+        definition = TransformValuesDefinition(
+            self.definition, supplier, spec, is_view=materialized is None
+        )
         return self._next(
             name, "KTABLE-TRANSFORMVALUES-", definition, key, value, connected=connected
         )

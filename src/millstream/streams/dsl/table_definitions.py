@@ -160,7 +160,7 @@ class CogroupDefinition:
 
 
 class FilterDefinition:
-    """KTable.filter, with a store only if the user named one."""
+    """KTable.filter, with a store only if the user named one. `is_view`: no Materialized was given; only then is it versioned as what it shows."""
 
     def __init__(
         self,
@@ -169,8 +169,10 @@ class FilterDefinition:
         store: StoreSpec | None,
         *,
         negate: bool,
+        is_view: bool,
     ) -> None:
         self._parent = parent
+        self._view_history_ms = parent.history_ms if is_view else None
         self._predicate = predicate
         self._negate = negate
         self._store = store
@@ -189,13 +191,18 @@ class FilterDefinition:
 
     @property
     def history_ms(self) -> int | None:
-        return self._parent.history_ms if self._store is None else self._store.history_ms
+        return self._view_history_ms if self._store is None else self._store.history_ms
 
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
         keeps_unseen = self._parent.history_ms is not None
         return TableFilter(
-            self._predicate, self._negate, store, self._send_old_values, keeps_unseen
+            self._predicate,
+            self._negate,
+            store,
+            self._send_old_values,
+            keeps_unseen,
+            forgets_versions=self.history_ms is None,
         )
 
     def stores(self) -> tuple[StoreSpec, ...]:
@@ -212,8 +219,10 @@ class MapValuesDefinition:
         store: StoreSpec | None,
         *,
         with_key: bool,
+        is_view: bool,
     ) -> None:
         self._parent = parent
+        self._view_history_ms = parent.history_ms if is_view else None
         self._mapper = mapper
         self._with_key = with_key
         self._store = store
@@ -231,11 +240,17 @@ class MapValuesDefinition:
 
     @property
     def history_ms(self) -> int | None:
-        return self._parent.history_ms if self._store is None else self._store.history_ms
+        return self._view_history_ms if self._store is None else self._store.history_ms
 
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
-        return TableMapValues(self._mapper, self._with_key, store, self._send_old_values)
+        return TableMapValues(
+            self._mapper,
+            self._with_key,
+            store,
+            self._send_old_values,
+            forgets_versions=self.history_ms is None,
+        )
 
     def stores(self) -> tuple[StoreSpec, ...]:
         return () if self._store is None else (self._store,)
@@ -245,9 +260,15 @@ class TransformValuesDefinition:
     """KTable.transformValues, with a store only if the user named one."""
 
     def __init__(
-        self, parent: TableDefinition, supplier: UserFunction, store: StoreSpec | None
+        self,
+        parent: TableDefinition,
+        supplier: UserFunction,
+        store: StoreSpec | None,
+        *,
+        is_view: bool,
     ) -> None:
         self._parent = parent
+        self._view_history_ms = parent.history_ms if is_view else None
         self._supplier = supplier
         self._store = store
         self._send_old_values = False
@@ -264,11 +285,12 @@ class TransformValuesDefinition:
 
     @property
     def history_ms(self) -> int | None:
-        return self._parent.history_ms if self._store is None else self._store.history_ms
+        return self._view_history_ms if self._store is None else self._store.history_ms
 
     def operator(self) -> OperatorSpec:
         store = None if self._store is None else self._store.name
-        return TableTransformValues(self._supplier, store, self._send_old_values)
+        forgets = self.history_ms is None
+        return TableTransformValues(self._supplier, store, self._send_old_values, forgets)
 
     def stores(self) -> tuple[StoreSpec, ...]:
         return () if self._store is None else (self._store,)

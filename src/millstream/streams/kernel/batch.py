@@ -59,6 +59,14 @@ class Batch:
         """Without changes that came out of order: nothing that keeps one value a row may see them (KIP-914)."""
         return self if self.newest is None else self.where(self.newest)
 
+    def without_versions(self) -> Batch:
+        """Every change counts as the newest of its key."""
+        if self.newest is None:
+            return self
+        changed = self.with_changes(self.values, self.old_values)
+        changed.newest = None
+        return changed
+
     def with_keys(self, keys: AnyColumn) -> Batch:
         """The same rows with other keys."""
         return Batch(keys, self.value_column, self.timestamps, self.headers, self.ordinals)

@@ -53,8 +53,11 @@ class TableFilter(Operator):
         self._store = store
         self._send_old = spec.send_old_values
         self._drop_unseen = not spec.keeps_unseen
+        self._forgets_versions = spec.forgets_versions
 
     def process(self, batch: Batch) -> Batch:
+        if self._forgets_versions:
+            batch = batch.without_versions()
         new = self._filtered(batch.keys, batch.values)
         if not self._send_old:
             return stored(self._store, batch.with_changes(new))
@@ -95,8 +98,11 @@ class TableMapValues(Operator):
         self._with_key = spec.with_key
         self._store = store
         self._send_old = spec.send_old_values
+        self._forgets_versions = spec.forgets_versions
 
     def process(self, batch: Batch) -> Batch:
+        if self._forgets_versions:
+            batch = batch.without_versions()
         changed = batch.with_changes(self._mapped(batch.keys, batch.values))
         if not self._send_old:
             return stored(self._store, changed)
@@ -125,11 +131,9 @@ def stored(store: RowStore | None, batch: Batch) -> Batch:
     put = store.put
     for key, value, timestamp in zip(batch.keys, batch.values, batch.timestamps, strict=True):
         put(key, value, timestamp)
-    if batch.newest is None:
-        return batch
-    changed = batch.with_changes(batch.values, batch.old_values)
-    changed.newest = None  # what keeps one value a row has just taken this one for the newest
-    return changed
+    return (
+        batch.without_versions()
+    )  # a store of one value a row has just taken this one for the newest
 
 
 def stored_with_old(store: RowStore, batch: Batch, *, drop_unseen: bool) -> Batch:

@@ -63,8 +63,11 @@ class TableTransformValues(Operator):
         self._transform, self._own = open_transformer(context, spec.supplier, stores)
         self._store = store
         self._send_old = spec.send_old_values
+        self._forgets_versions = spec.forgets_versions
 
     def process(self, batch: Batch) -> Batch:
+        if self._forgets_versions:
+            batch = batch.without_versions()
         new: list[object] = []
         old: list[object] = []
         old_values = batch.old_values or [None] * len(batch)

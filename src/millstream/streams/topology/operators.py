@@ -147,6 +147,7 @@ class TableFilter(OperatorSpec):
     send_old_values: bool = False
     keeps_unseen: bool = False
     """Tombstones go on also for keys that nobody below has seen, as above a versioned table."""
+    forgets_versions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,8 @@ class TableMapValues(OperatorSpec):
     with_key: bool = False
     store: str | None = None
     send_old_values: bool = False
+    forgets_versions: bool = False
+    """Below, the latest change of a key is the newest, though the table above is versioned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,7 @@ class TableTransformValues(OperatorSpec):
     supplier: UserFunction
     store: str | None = None
     send_old_values: bool = False
+    forgets_versions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
