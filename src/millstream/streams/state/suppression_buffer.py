@@ -38,7 +38,7 @@ class Buffered:
 
     def size(self, key: bytes) -> int:
         """Bytes as Kafka Streams counts them for `max_bytes`."""
-        old = 0 if self.old is None or self.old is self.prior else len(self.old)
+        old = 0 if self.old is None or self.old == self.prior else len(self.old)
         context = self.context
         headers = sum(len(name) + len(value or b"") for name, value in context.headers)
         values = len(self.prior or b"") + old + len(self.new or b"")
