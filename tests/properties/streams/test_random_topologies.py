@@ -154,10 +154,12 @@ def final_rows(spec: dict, inputs: list[dict]) -> dict[str, dict]:
     for op in spec["ops"]:
         kind = op["op"]
         if kind == "table":
+            kind_of_key = spec["topics"][op["topic"]]["key"]
             rows = {}
             for each in inputs:
                 if each.get("topic") == op["topic"] and each["key"] is not None:
-                    rows[each["key"]] = each["value"]
+                    key = serde(kind_of_key).decode(encode(kind_of_key, each["key"]))
+                    rows[key] = each["value"]
         elif kind in {"filter", "filter_not"}:
             holds, wanted = fn.predicate(op["fn"]), kind == "filter"
             source = tables[op["from"]]
