@@ -172,7 +172,7 @@ class SlidingAggregate(Operator):
     def _process_early(self, record: _Record) -> None:
         at = record.at
         combined: Row | None = None
-        for start, row in reversed(list(record.key.windows.latest_first(0, at + 1))):
+        for start, row in record.key.windows.earliest_first(0, at + 1):
             record.starts.append(start)
             if start == 0:
                 combined = row

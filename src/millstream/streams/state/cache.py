@@ -73,6 +73,7 @@ class RecordCache:
 
     def __init__(self, room: CacheRoom) -> None:
         self._room = room
+        self._bytes_held = 0
         self._entries: OrderedDict[bytes, CacheEntry] = OrderedDict()
         self._dirty: dict[bytes, None] = {}
         self._order: list[bytes] | None = None
@@ -143,16 +144,20 @@ class RecordCache:
         self._dirty = {}
         return taken
 
-    def drop_deleted(self, flushed: list[CacheEntry]) -> None:
+    def drop_deleted(self, flushed: list[CacheEntry], evicted: CacheEntry | None) -> None:
         """Forget rows that are deleted in the store, too, by now."""
+        before = self._bytes_held
         for entry in flushed:
-            if entry.stored is None and entry.key in self._entries:
+            if entry.stored is None and entry is not evicted and entry.key in self._entries:
                 self._remove(entry.key)
                 self._dirty.pop(entry.key, None)
+        if evicted is None:  # or whoever makes room counts what became free
+            self._room.bytes_held += self._bytes_held - before
 
     def clear(self) -> None:
         """Forget everything."""
-        self._room.bytes_held -= sum(each.size_bytes for each in self._entries.values())
+        self._room.bytes_held -= self._bytes_held
+        self._bytes_held = 0
         self._entries.clear()
         self._dirty = {}
         self._order = None
@@ -161,24 +166,30 @@ class RecordCache:
         entries, key, room = self._entries, entry.key, self._room
         known = entries.get(key)
         entries[key] = entry
-        held = room.bytes_held + entry.size_bytes
+        more = entry.size_bytes
         if known is not None:
             entries.move_to_end(key)
-            held -= known.size_bytes
+            more -= known.size_bytes
         elif self._order is not None:
             insort(self._order, key)
-        room.bytes_held = held
-        if held > room.bytes_max:
+        self._bytes_held += more
+        room.bytes_held += more
+        if room.bytes_held > room.bytes_max:
             self._make_room()
 
     def _make_room(self) -> None:
-        """Kafka Streams lets go of entries of this store alone, even where other stores hold more."""
+        """Kafka Streams lets go of entries of this store alone, even where other stores hold more.
+
+        What an entry has held is free only after it was flushed: what that writes to other stores makes them small, too.
+        """
         room = self._room
         while room.bytes_held > room.bytes_max and self._entries:
+            before = self._bytes_held
             eldest = self._remove(next(iter(self._entries)))
             if eldest.is_dirty:
                 assert self.on_eviction is not None, "a store says what becomes of evicted rows"
                 self.on_eviction(eldest)
+            room.bytes_held += self._bytes_held - before
 
     def _in_order(self) -> list[bytes]:
         if self._order is None:
@@ -187,7 +198,7 @@ class RecordCache:
 
     def _remove(self, key: bytes) -> CacheEntry:
         entry = self._entries.pop(key)
-        self._room.bytes_held -= entry.size_bytes
+        self._bytes_held -= entry.size_bytes
         if self._order is not None:
             del self._order[bisect_left(self._order, key)]
         return entry

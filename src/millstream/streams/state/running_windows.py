@@ -23,6 +23,9 @@ class WindowsOfKey(Protocol):
     def latest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
         """(start, row) of windows that start in a range, the latest first; those that were given may be set meanwhile."""
 
+    def earliest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
+        """The same, the earliest first."""
+
     def set(self, start: int, row: Row) -> None:
         """Set the row of a window; one whose value is None is to be deleted."""
 
@@ -36,8 +39,15 @@ class StoredWindows:
         self._store, self._key = store, key
 
     def latest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
+        return self._rows(low, high, reverse=True)
+
+    def earliest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
+        return self._rows(low, high, reverse=False)
+
+    def _rows(self, low: int, high: int, *, reverse: bool) -> Iterable[tuple[int, Row]]:
         store = self._store
-        return store.rows_of_bytes(store.key_bytes(self._key), low, high, reverse=True)
+        data = store.key_bytes(self._key)
+        return store.rows_of_bytes(data, low, high, reverse=reverse, as_range=True)
 
     def set(self, start: int, row: Row) -> None:
         self._store.put(self._key, row[0], start, row[1])
@@ -61,6 +71,9 @@ class KnownWindows:
             if start < low:
                 return
             yield start, rows[start]
+
+    def earliest_first(self, low: int, high: int) -> Iterable[tuple[int, Row]]:
+        return reversed(list(self.latest_first(low, high)))
 
     def set(self, start: int, row: Row) -> None:
         if not self._store.admits(start):

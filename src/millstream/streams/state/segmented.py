@@ -25,6 +25,7 @@ unpack_time = _LONG.unpack_from
 _SEGMENT_MS_MIN = 60_000
 _BY_TIME = b"\x00"
 """Kafka Streams' mark of a row that is found by its time."""
+_EARLIEST = pack_time(0)
 _NEWEST = "newest"
 """The newest time that was put, among the store's times."""
 
@@ -126,14 +127,17 @@ class SegmentedStore(StateStore):
         """By what the rows of several keys are ordered in memory."""
 
     def rows_of(
-        self, data: bytes, low: int, high: int, *, reverse: bool = False
+        self, data: bytes, low: int, high: int, *, reverse: bool = False, as_range: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Rows of this key with low <= time <= high, in the order of their times, as `rows_between`."""
+        """Rows of this key with low <= time <= high, in the order of their times, as `rows_between`.
+
+        `as_range`: asked for as those from one key to the same one, as operators of Kafka Streams do; a cache sees it.
+        """
         oldest = max(low, self.oldest_visible())
         rows = self._stored_of(data, oldest, high, reverse=reverse)
         if self.cache is None:
             return rows
-        cached = self._cached_of(data, low, high, reverse=reverse)
+        cached = self._cached_of(data, low, high, reverse=reverse, as_range=as_range)
         return overlaid(self._comparable(rows), cached, reverse=reverse)
 
     def _stored_between(
@@ -154,7 +158,7 @@ class SegmentedStore(StateStore):
                     yield row_key, stored
 
     def _cached_of(
-        self, data: bytes, low: int, high: int, *, reverse: bool
+        self, data: bytes, low: int, high: int, *, reverse: bool, as_range: bool
     ) -> Iterator[tuple[bytes, bytes | None]]:
         """The same of the cache; what lies between these rows counts as used, too."""
         assert self.cache is not None, "asked for only where there is one"
@@ -168,7 +172,7 @@ class SegmentedStore(StateStore):
             until = min(high, self._newest_cached)
             ranges = self._ranges_of(data, since, until, reverse=reverse)
         else:
-            first = pack_time(low) + data + pack_time(low)
+            first = (_EARLIEST if as_range else pack_time(low)) + data + pack_time(low)
             ranges = iter([(first, pack_time(high) + data + pack_time(high + 1))])
         for first, end in ranges:
             for key, stored in self._in_cache(first, end, reverse=reverse):

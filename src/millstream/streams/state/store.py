@@ -154,7 +154,7 @@ class StateStore(ABC):
             self.write_row(entry.row_key, entry.stored, entry.timestamp, headers)
         if below is not None and changes:
             below.forward(changes, evicted is not None)
-        self.cache.drop_deleted([each for each in entries if each is not evicted])
+        self.cache.drop_deleted(entries, evicted)
 
     def flushed_row(self, row_key: bytes) -> bytes | None:
         """A row as the store has it, whatever a cache holds."""

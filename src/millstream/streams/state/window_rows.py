@@ -38,10 +38,16 @@ class WindowRows(SegmentedStore, ReadOnlyWindowStore[Stored, Stored]):
         return list(self.rows_of_bytes(self.key_bytes(key), time_from, time_to, reverse=reverse))
 
     def rows_of_bytes(
-        self, data: bytes, time_from: int, time_to: int, *, reverse: bool = False
+        self,
+        data: bytes,
+        time_from: int,
+        time_to: int,
+        *,
+        reverse: bool = False,
+        as_range: bool = False,
     ) -> Iterator[tuple[int, Stored]]:
         """`rows_of_key`, of the key with these bytes, one by one: what is not come to is not used in a cache."""
-        rows = self.rows_of(data, time_from, time_to, reverse=reverse)
+        rows = self.rows_of(data, time_from, time_to, reverse=reverse, as_range=as_range)
         return ((self.row_time(row_key), self.decode_row(stored)) for row_key, stored in rows)
 
     def rows_of_keys(
