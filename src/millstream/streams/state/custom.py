@@ -53,6 +53,7 @@ class StateStoreContext:
         self.key_serde: Serde[Any] | None = parts.task.config.default_key  # Any: any default
         self.value_serde: Serde[Any] | None = parts.task.config.default_value  # Any: the same
         self.restore: RestoreCallback | None = None
+        self.is_opening = True
         self.uses_rows = False
         self._parts = parts
 
@@ -63,7 +64,12 @@ class StateStoreContext:
         return self._parts.rows
 
     def register(self, restore: RestoreCallback) -> None:
-        """Tell how the store is restored from its changelog. Only while it is opened."""
+        """Tell how the store is restored from its changelog. Raises StreamsError after `init`."""
+        if not self.is_opening:
+            raise StreamsError(
+                f"store {self._parts.spec.name} says how it is restored when its task has begun: "
+                "call context.register in init"
+            )
         self.restore = restore
 
     def log(self, key: bytes, value: bytes | None, timestamp: int | None = None) -> None:
@@ -81,8 +87,14 @@ class CustomStore(StateStore):
         supplier = parts.spec.supplier
         assert supplier is not None, "the topology checks that there is one"
         self._made = supplier()
+        for method in ("init", "close"):
+            if not callable(getattr(self._made, method, None)):
+                raise StreamsError(
+                    f"store {self.name}: what its supplier makes, {self._made!r}, has no method {method}: add one"
+                )
         self._context = StateStoreContext(parts)
         self._made.init(self._context)
+        self._context.is_opening = False
         if parts.changelog is not None and self._context.restore is None:
             raise StreamsError(
                 f"store {self.name} has a changelog, but said not how it is restored from it: "

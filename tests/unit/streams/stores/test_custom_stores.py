@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from millstream.streams import Record, StreamsBuilder, StreamsConfig
+from millstream.streams import ProcessorContext, Record, StreamsBuilder, StreamsConfig
 from millstream.streams.errors import InvalidStoreError, StreamsError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import string
@@ -221,6 +221,32 @@ def test_a_logged_store_must_say_how_it_is_restored() -> None:
         task(Silent, AddWord)
     unlogged = topology(spec(Silent, logging=False), AddWord)
     assert StreamTask(unlogged, 0, 0, in_memory_stores(), CONFIG).restore_positions() == {}
+
+
+def test_a_store_registers_while_it_is_opened_and_not_later() -> None:
+    """Kafka Streams: "Can only create state stores during initialization"."""
+
+    class Late(SetOfWords):
+        def init(self, context: StateStoreContext) -> None:
+            super().init(context)
+            self.register = context.register
+
+    class Registers:
+        def init(self, context: ProcessorContext) -> None:
+            context.store("top").register(lambda records: None)
+
+        def process(self, record: Record) -> None:
+            """Never reached."""
+
+    with pytest.raises(StreamsError, match=r"store top .* call context.register in init"):
+        task(Late, Registers)
+
+
+def test_what_is_no_store_is_said_with_the_method_it_has_not() -> None:
+    with pytest.raises(
+        StreamsError, match=r"store top: what its supplier makes, .* no method init"
+    ):
+        task(object, AddWord)
 
 
 def test_it_is_connected_like_any_other_store() -> None:
