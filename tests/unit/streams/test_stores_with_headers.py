@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from millstream.streams import (
+    EmitStrategy,
     ProcessorContext,
     Record,
     StoreFormat,
@@ -16,6 +18,7 @@ from millstream.streams import (
     StoreType,
     StreamsBuilder,
     StreamsConfig,
+    TimeWindows,
     Topology,
 )
 from millstream.streams.errors import InvalidStoreError
@@ -33,6 +36,7 @@ from millstream.streams.topology import StoreKind, StoreSpec
 from millstream.testing.topology_test_driver import TestRecord, TopologyTestDriver
 
 CONFIG = StreamsConfig("app", default_key=string(), default_value=string())
+HOUR = timedelta(hours=1)
 RECORD_HEADERS = (("h", b"v"), ("n", None))
 PUT_HEADERS = (*RECORD_HEADERS, ("put", b"y"))
 KEPT = (StoreKind.TIMESTAMPED_KEY_VALUE, StoreKind.TIMESTAMPED_WINDOW, StoreKind.SESSION)
@@ -338,6 +342,26 @@ def test_a_whole_batch_logs_the_headers_of_each_deletion() -> None:
         (None, (("h2", b"v"),)),
         (b"2", ()),
         (None, (("h4", b"v"),)),
+    ]
+    task.close()
+
+
+def test_a_whole_batch_logs_the_headers_of_each_deletion_that_a_cache_has_held_back() -> None:
+    """Also of windows that go out when they close: they are cached, but wait for no flush."""
+    builder = StreamsBuilder(store_format=StoreFormat.HEADERS)
+    windowed = builder.stream("in").group_by_key().windowed_by(TimeWindows.tumbling(HOUR))
+    final = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    final.reduce(lambda _one, _other: None, materialized=Materialized("red"))
+    config = replace(CONFIG, cache_max_bytes=1_000_000)
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), config)
+    keys = [b"a", b"b", b"a", b"b"]
+    headers = [((name, b"v"),) for name in ("h1", "h2", "h3", "h4")]
+    task.add("in", RawBatch(keys, [b"1"] * 4, [1, 2, 3, 4], range(4), headers))
+    task.process(0)
+    log = task.prepare_commit().output.changelogs["app-red-changelog"]
+    assert list(zip(log.values, log.timestamps, log.headers, strict=True)) == [
+        (None, 3, (("h3", b"v"),)),
+        (None, 4, (("h4", b"v"),)),
     ]
     task.close()
 

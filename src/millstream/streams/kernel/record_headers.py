@@ -39,5 +39,6 @@ class KeepsRecordHeaders(Operator):
         given = []
         for one in batch.each():
             context.record_headers = one.headers[0]
+            context.origin = context.origin_of(one)  # a cache keeps it until the row is logged
             given.append(self._inside.process(one))
         return merge_by_ordinal(given)
