@@ -8,6 +8,7 @@ reads goes back in, and every record is committed on its own. Time stands still 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Self, TypeVar
@@ -290,8 +291,9 @@ class TopologyTestDriver:
         if self._is_closed:
             return
         self._is_closed = True
-        for task in (self._task, *self._global_tasks):
-            task.close()
+        with ExitStack() as last_first:
+            for task in (*self._global_tasks, self._task):
+                last_first.callback(task.close)
 
     def _serdes(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,32 @@ def test_init_comes_once_before_any_record_and_close_once_with_the_task() -> Non
     builder.add_source("source", "in").add_processor("a", lambda: Traced("a", trace), "source")
     run(builder.build(), "in:x@1 in:y@2")
     assert trace == ["a init", "a x.1", "a x.2", "a y.1", "a y.2", "a close"]
+
+
+def test_all_processors_are_closed_and_the_last_that_fails_is_named() -> None:
+    """As in 4.3.1, which closes them in the order of the topology."""
+    closed: list[str] = []
+
+    class Closes:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def process(self, record: Record) -> None:
+            """Nothing comes."""
+
+        def close(self) -> None:
+            closed.append(self.name)
+            if self.name != "good":
+                raise ValueError(self.name)
+
+    builder = StreamsBuilder()
+    stream = builder.stream("in")
+    for name in ("bad", "good", "worse"):
+        stream.process(partial(Closes, name), name=name)
+    driver = driver_of(builder)
+    with pytest.raises(ProcessingError, match=r"close of worse failed: ValueError\('worse'\)"):
+        driver.close()
+    assert closed == ["bad", "good", "worse"]
 
 
 def test_only_process_is_needed() -> None:

@@ -206,9 +206,16 @@ class Process(Operator):
             raise ProcessingError(f"init of {self._node} failed: {error!r}") from error
 
     def close(self) -> None:
+        """Called once. Raises ProcessingError where the processor's own close fails."""
         close = getattr(self._processor, "close", None)
-        if close is not None:
+        if close is None:
+            return
+        try:
             close()
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise ProcessingError(f"close of {self._node} failed: {error!r}") from error
 
     def process(self, batch: Batch) -> Batch:
         for one in batch.each():

@@ -7,7 +7,7 @@ out, and commits; see README.md of this package for the order of calls that lose
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -344,13 +344,15 @@ class StreamTask:
         self._state.end_restore(topic)
 
     def close(self) -> None:
-        """Close processors and stores; what was not committed is forgotten."""
-        with closing(self._state):  # a processor that fails must not leave the stores locked
-            for each in self._nodes.values():
-                if isinstance(each.operator, Process):
-                    each.operator.close()
-            for close in self._context.closers:
-                close()
+        """Close processors and stores; what was not committed is forgotten.
+
+        All of them are closed, also where some fail; the last failure is raised. What a processor raises is a ProcessingError.
+        """
+        operators = (each.operator for each in self._nodes.values())
+        processors = [each.close for each in operators if isinstance(each, Process)]
+        with ExitStack() as last_first:
+            for close in (self._state.close, *reversed([*processors, *self._context.closers])):
+                last_first.callback(close)
 
     # Construction.
 
