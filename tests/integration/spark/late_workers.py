@@ -11,7 +11,7 @@ from typing import TypeVar
 from millstream.spark.failures import is_worth_another_start
 
 Result = TypeVar("Result")
-_STARTS_MAX = 6
+_STARTS_MAX = 30
 
 
 def started(start: Callable[[], Result]) -> Result:
