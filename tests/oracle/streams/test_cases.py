@@ -2,7 +2,7 @@
 
 A case passes when description, outputs after every input, stores, dropped records, internal topics and errors
 are equal. found.jsonl.gz has random cases that once differed, cached.jsonl.gz
-cases with a record cache (large, or of 300 bytes) in which it changed what Kafka Streams did, headers.jsonl.gz cases
+cases with a record cache (large, or of so few bytes that every one counts) in which it changed what Kafka Streams did, headers.jsonl.gz cases
 in which `dsl.store.format=HEADERS` did, names.jsonl.gz every overload with and without a name, a Materialized and a
 store, whose numbers show in the descriptions; audit.jsonl.gz what is used least, each with all its options: cogrouped
 streams in every kind of windows, the order of unmatched records, waiting for versioned tables, foreign keys with

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.streams import Materialized, StreamsBuilder, StreamsConfig, TimeWindows, Topology
+from millstream.streams.errors import ProcessorStateError
 from millstream.streams.kernel import RawBatch, StreamTask
 from millstream.streams.serdes import long, string, time_windowed
 from millstream.streams.serdes.change import Change
 from millstream.streams.serdes.change import changes as change_serde
-from millstream.streams.state import in_memory_stores
+from millstream.streams.state import TimestampedWindowStore, in_memory_stores
 
 CACHED = StreamsConfig(
     "app", default_key=string(), default_value=string(), cache_max_bytes=1_000_000
@@ -184,3 +185,44 @@ def test_s39_the_cache_changes_no_final_table(topology, rows: list[Row], step: i
     assert set(with_cache) <= set(without)
     assert set(without) - set(with_cache) <= gone
     assert fewer <= all_updates
+
+
+def test_a_row_that_its_store_has_let_go_is_found_while_the_cache_has_it() -> None:
+    """The store keeps windows of the last 20 ms; both rows were asked for in Kafka Streams 4.3.1, cached and not."""
+    builder = StreamsBuilder()
+    windows = TimeWindows.tumbling(timedelta(milliseconds=10), grace=timedelta(milliseconds=10))
+    builder.stream("in").group_by_key().windowed_by(windows).count(materialized=Materialized("w"))
+    topology = builder.build()
+    seen = {}
+    for name, config in (("cached", CACHED), ("not", replace(CACHED, cache_max_bytes=0))):
+        task = StreamTask(topology, 0, 0, in_memory_stores(), config)
+        task.add("in", raw([("a", "x", 1), ("a", "x", 200)]))
+        task.process(0)
+        task.prepare_commit()
+        task.commit()
+        store = task.stores["w"]
+        assert isinstance(store, TimestampedWindowStore)
+        seen[name] = [(window.start_ms, row[0]) for window, row in store.fetch_all()]
+    assert seen == {"cached": [(0, 1), (200, 1)], "not": [(200, 1)]}
+
+
+def test_what_fails_below_a_cached_table_is_an_error_of_its_state() -> None:
+    """Kafka Streams: ProcessorStateException, with the cause of what failed."""
+    builder = StreamsBuilder()
+    table = builder.table("in", materialized=Materialized("rows"))
+    table.to_stream().map_values(lambda value: value + 1).to("out")
+    task = StreamTask(builder.build(), 0, 0, in_memory_stores(), CACHED)
+    task.add("in", raw([("a", "x", 1)]))
+    task.process(0)
+    with pytest.raises(ProcessorStateError, match="the cache of store rows") as raised:
+        task.prepare_commit()
+    assert isinstance(raised.value.__cause__, TypeError)
+
+
+def test_nothing_is_left_behind_at_a_commit_whatever_the_order_of_the_stores() -> None:
+    """Kafka Streams flushes twice, and can lose what the second time leaves."""
+    task = StreamTask(counts(), 0, 0, in_memory_stores(), CACHED)
+    task.add("in", raw([("a", "x", 1)]))
+    task.process(0)
+    task.prepare_commit()
+    assert all(each.cache is None or not each.cache.is_dirty for each in task.stores.values())

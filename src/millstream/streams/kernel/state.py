@@ -80,11 +80,15 @@ class TaskState:
         for store in self.stores.values():
             store.discard()
 
+    def flush(self) -> None:
+        """Have every store write to its changelog what it has held back: Kafka Streams' do with a commit."""
+        for store in self.stores.values():
+            store.flush()
+
     def take_changelogs(self) -> dict[str, SinkBatch]:
         """What the stores have written to their changelogs since this was last asked, by topic."""
         taken = {}
         for store in self.stores.values():
-            store.flush()
             if store.changelog is not None and store.changelog.keys:
                 topic, with_headers = store.changelog.topic, store.changelog.headers
                 keys, values, timestamps = store.changelog.take()

@@ -290,6 +290,7 @@ class StreamTask:
         What the caches hold goes on now and is part of the output.
         """
         self._flush_caches()
+        self._state.flush()
         times = {topic: queue.taken_time for topic, queue in self._group.queues.items()}
         known = {topic: time for topic, time in times.items() if time >= 0}
         return PreparedCommit(self._input_offsets(), self._take_output(), known)

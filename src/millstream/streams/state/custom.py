@@ -30,7 +30,7 @@ RestoreCallback = Callable[[Sequence[ChangelogRecord]], object]
 class CustomStateStore(Protocol):
     """What a store must have. It is made anew for every task by its supplier, StoreSpec.supplier.
 
-    Called as well where they exist: `flush()` before outputs are taken, so that everything gets into the changelog;
+    Called as well where they exist: `flush()` before the outputs of a commit are taken, so that everything gets into the changelog;
     `commit(changelog_offset)` when what was flushed is safe, with the offset after the last changelog record written, or
     None where that is not known; `rollback()` when everything since the last commit is to be forgotten;
     `committed_offset()` once, after `init`, to be told the offset given to the last commit that the store has kept.

@@ -171,7 +171,8 @@ def test_a_store_with_rows_of_its_own_is_told_to_flush_commit_and_roll_back() ->
     running = task(SetOfWords, AddWord)
     words = running.stores["top"].exposed
     running.add("in", raw(("k", "b"), ("k", "a")))
-    assert running.process(0).changelogs[CHANGELOG].keys == [b"a", b"b"]
+    running.process(0)
+    assert running.prepare_commit().output.changelogs[CHANGELOG].keys == [b"a", b"b"]
     running.commit(changelog_offsets={CHANGELOG: 2})
     assert words.committed_offset_given == 2
     running.add("in", raw(("k", "c"), first_offset=2))

@@ -1,0 +1,112 @@
+"""The record cache alone: what entries count for, which go when room is needed, what a flush is given (S38).
+
+Sizes and orders were read from Kafka Streams 4.3.1's ThreadCache while its test driver ran.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.streams.state.cache import CacheEntry, CacheRoom, Origin, RecordCache
+
+FROM_IN1 = Origin("in1", 0)
+
+
+def put(cache: RecordCache, key: bytes, stored: bytes | None = b"x") -> None:
+    cache.write(key, key, stored, 0, FROM_IN1)
+
+
+def keys(cache: RecordCache) -> list[bytes]:
+    return [key for key, _ in cache.scan(b"", None)]
+
+
+class Store:
+    """What a store does with evicted rows: it takes everything that waits, and notes the keys."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.room = CacheRoom(bytes_max)
+        self.cache = RecordCache(self.room)
+        self.cache.on_eviction = self.flush
+        self.flushed: list[list[bytes]] = []
+
+    def flush(self, evicted: CacheEntry | None = None) -> None:
+        taken = self.cache.take_dirty(evicted)
+        self.flushed.append([entry.key for entry in taken])
+        self.cache.drop_deleted(taken, evicted)
+
+
+@pytest.mark.parametrize(
+    ("key", "stored", "origin", "size"),
+    [
+        (b"d", bytes(16), FROM_IN1, 65),
+        (bytes(21), bytes(16), FROM_IN1, 85),
+        (b"d", None, FROM_IN1, 49),
+        (b"d", bytes(16), Origin("in1", 0, (("h1", b"z"), ("h2", None))), 70),
+        (b"d", bytes(16), Origin(), 62),
+    ],
+)
+def test_an_entry_counts_for_key_value_topic_and_headers(
+    key: bytes, stored: bytes | None, origin: Origin, size: int
+) -> None:
+    room = CacheRoom(1_000)
+    RecordCache(room).write(key, key, stored, 0, origin)
+    assert room.bytes_held == size
+
+
+def test_a_row_that_is_written_again_counts_once() -> None:
+    room = CacheRoom(1_000)
+    cache = RecordCache(room)
+    put(cache, b"a", b"four")
+    put(cache, b"a", b"x")
+    assert room.bytes_held == 50
+
+
+def test_the_row_used_longest_ago_goes_first_and_everything_that_waits_with_it() -> None:
+    store = Store(150)  # three rows of 50 bytes
+    for key in (b"a", b"b", b"c"):
+        put(store.cache, key)
+    store.cache.get(b"a")
+    put(store.cache, b"d")
+    assert store.flushed == [[b"b", b"a", b"c", b"d"]]
+    assert keys(store.cache) == [b"a", b"c", b"d"]
+
+
+def test_rows_that_were_flushed_go_without_another_flush() -> None:
+    store = Store(100)
+    put(store.cache, b"a")
+    put(store.cache, b"b")
+    store.flush()
+    store.cache.keep(b"c", b"x" * 4)  # 46 + 4 bytes: it was read, and comes from no topic
+    assert store.flushed == [[b"a", b"b"]]
+    assert keys(store.cache) == [b"b", b"c"]
+
+
+def test_a_cache_makes_room_for_others_only_among_its_own_rows() -> None:
+    one = Store(100)
+    other = RecordCache(one.room)
+    other.on_eviction = lambda _entry: None
+    put(one.cache, b"a")
+    put(other, b"b")
+    put(other, b"c")
+    assert (keys(one.cache), keys(other)) == ([b"a"], [b"c"])
+
+
+def test_a_deleted_row_is_kept_until_it_was_flushed() -> None:
+    store = Store(1_000)
+    put(store.cache, b"a", None)
+    assert list(store.cache.scan(b"", None)) == [(b"a", None)]
+    store.flush()
+    assert (keys(store.cache), store.room.bytes_held) == ([], 0)
+
+
+def test_what_an_evicted_row_held_is_free_only_after_its_flush() -> None:
+    """What goes on from it may fill another cache of the task, and finds less room than there will be."""
+    room = CacheRoom(120)
+    first, second = RecordCache(room), RecordCache(room)
+    second.on_eviction = lambda _entry: None
+    put(second, b"y")  # 50 bytes
+    first.on_eviction = lambda _entry: put(second, b"z")
+    put(
+        first, b"a", b"x" * 31
+    )  # 80 bytes: more than there is; both rows of the other cache go, too
+    assert (keys(first), keys(second), room.bytes_held) == ([], [], 0)
