@@ -80,6 +80,27 @@ def test_a_deletion_of_the_only_version_at_its_own_time_leaves_no_trace(store):
     assert store.put("k", "b", 5) == VALID_TO_UNDEFINED
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        [(None, 10), ("a", 10)],  # it is not the first deletion at that time
+        [("a", 10), ("b", 5)],  # a value ends there
+        [("a", 10), (None, 5)],  # so does a deletion that came late
+        [("a", 10), ("b", 5), (None, 5), ("c", 10)],
+    ],
+)
+def test_a_deletion_at_the_time_of_the_newest_version_stays_where_something_ended_before(
+    store, before
+):
+    """As 4.3.1 does, which was asked with all sequences of four puts at two times."""
+    for value, at in before:
+        store.put("k", value, at)
+    store.put("k", None, 10)
+    assert store.get("k") is None
+    assert store.put("k", "late", 7) == 10
+    assert store.get("k") is None
+
+
 def test_what_is_older_than_the_history_is_not_put_but_written_to_the_changelog(store):
     store.put("k", "new", 200)
     store.changelog.take()

@@ -107,10 +107,12 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         versions = self._versions(data)
         newer = [each for each in versions if each.timestamp > version.timestamp]
         older = [each for each in versions if each.timestamp < version.timestamp]
-        if _leaves_no_trace(version, versions, older):
-            self.rows.put(data, self._encoded(older) or None)
+        replaced = versions[len(newer) : len(versions) - len(older)]
+        if newer:
+            kept = [*_with_an_end(newer), version, *older]
         else:
-            self.rows.put(data, self._encoded([*newer, version, *older]))
+            kept = [*_newest(version, replaced, older), *older]
+        self.rows.put(data, self._encoded(kept) or None)
         return newer[-1].timestamp if newer else VALID_TO_UNDEFINED
 
     def _encoded(self, versions: list[Version]) -> bytes:
@@ -118,7 +120,7 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         out = bytearray()
         valid_to = None
         for timestamp, value in versions:
-            if valid_to is not None and valid_to <= self._oldest_ms:
+            if valid_to is not None and timestamp < valid_to <= self._oldest_ms:
                 break
             out += _VERSION.pack(timestamp, _DELETED if value is None else len(value))
             out += value or b""
@@ -143,12 +145,22 @@ class VersionedKeyValueStore(StateStore, ReadOnlyVersionedStore[Stored]):
         return VersionedRecord(self._decode_value(version.value), version.timestamp, valid_to)
 
 
-def _leaves_no_trace(version: Version, versions: list[Version], older: list[Version]) -> bool:
-    """A deletion of the newest value at its own time, with no value before it that would end then: as if neither had been."""
-    replaces_newest = bool(versions) and versions[0].timestamp == version.timestamp
-    return (
-        version.value is None
-        and replaces_newest
-        and versions[0].value is not None
-        and (not older or older[0].value is None)
-    )
+def _newest(version: Version, replaced: list[Version], older: list[Version]) -> list[Version]:
+    """What stands at the time of the newest version when it is put, where `replaced` stood.
+
+    A deletion of the newest value at its own time leaves no trace in Kafka Streams, which keeps valid values and what
+    has ended in different stores, unless something has ended at that time: an older value, or, behind a value in the
+    list, a deletion of the same time.
+    """
+    end = [each for each in replaced if each.value is None]
+    if version.value is not None:
+        return [version, *end]
+    ends_a_value = bool(older) and older[0].value is not None
+    return [version] if end or ends_a_value or not replaced else []
+
+
+def _with_an_end(newer: list[Version]) -> list[Version]:
+    """Before a version that comes late: it ends when the next one begins, also if that is taken back."""
+    if len(newer) > 1 or newer[0].value is None:
+        return newer
+    return [*newer, Version(newer[0].timestamp, None)]
