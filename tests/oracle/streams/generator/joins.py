@@ -43,8 +43,9 @@ def _join_windows(draft: Draft) -> dict:
     windows = {"diff": draft.pick(0, 5, 12)}
     if draft.chance(0.6):
         windows["grace"] = draft.pick(0, 4, 20)
+    negative = -2 if windows["diff"] else 0  # the interval must not be negative on the way either
     if draft.chance(0.2):
-        windows["before"] = draft.pick(-2, 0, 3, 15)
+        windows["before"] = draft.pick(negative, 0, 3, 15)
     if draft.chance(0.2):
         windows["after"] = draft.pick(-2, 0, 3, 15)
     if _size(windows) == 0:
