@@ -150,7 +150,7 @@ class CogroupDefinition:
 
     @property
     def history_ms(self) -> int | None:
-        return None
+        return self.store.history_ms
 
     def operator(self) -> OperatorSpec:
         return PassThrough()
