@@ -172,7 +172,8 @@ class SegmentedStore(StateStore):
             until = min(high, self._newest_cached)
             ranges = self._ranges_of(data, since, until, reverse=reverse)
         else:
-            first = (_EARLIEST if as_range else pack_time(low)) + data + pack_time(low)
+            start = pack_time(max(low, 0))
+            first = (_EARLIEST if as_range else start) + data + start
             ranges = iter([(first, pack_time(high) + data + pack_time(high + 1))])
         for first, end in ranges:
             for key, stored in self._in_cache(first, end, reverse=reverse):
