@@ -7,8 +7,7 @@ aggregate of None deletes the row and goes on as a tombstone (S20), logged with 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 
 from millstream.streams.aggregates import Aggregate
@@ -225,8 +224,8 @@ class StreamCount(KeyFold):
         return [count - 1 for count in counts] if self._send_old else []  # type: ignore[operator]  # counts are numbers
 
 
-class _Counters(dict[bytes, Callable[[], int]]):
-    """What counts on from each row, made when first asked for, and the newest timestamp among the rows."""
+class _Counts(dict[bytes, int]):
+    """What rows have counted, read when first asked for, and the newest timestamp among them."""
 
     __slots__ = ("_rows", "newest")
 
@@ -235,11 +234,13 @@ class _Counters(dict[bytes, Callable[[], int]]):
         self._rows = rows
         self.newest = -1
 
-    def __missing__(self, key: bytes) -> Callable[[], int]:
-        known, timestamp = self._rows[key]
+    def __missing__(self, key: bytes) -> int:
+        count, timestamp = self._rows[key]
+        if count is None:
+            return 0
         self.newest = max(self.newest, timestamp)
-        counter = self[key] = count((known or 0) + 1).__next__
-        return counter
+        known: int = count
+        return known
 
 
 def _counted_in_order(
@@ -248,13 +249,16 @@ def _counted_in_order(
     """Counts where every record is as new as all before it, as most are: no timestamp needs a look. Otherwise None."""
     if timestamps != sorted(timestamps):
         return None
-    counters = _Counters(rows)
-    counts: list[object] = [counters[by]() for by in keys]
-    if timestamps and counters.newest > timestamps[0]:
+    running = _Counts(rows)
+    counts: list[object] = []
+    for by in keys:
+        count = running[by] = running[by] + 1
+        counts.append(count)
+    if timestamps and running.newest > timestamps[0]:
         return None
-    last = dict(zip(keys, counts, strict=True))
-    for by, newest in zip(last, dict(zip(keys, timestamps, strict=True)).values(), strict=True):
-        rows[by] = (last[by], newest)
+    newest = dict(zip(keys, timestamps, strict=True))
+    for by, count in running.items():
+        rows[by] = (count, newest[by])
     return counts
 
 
