@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import groupby
 
-from millstream.streams.errors import ProcessingError, ProcessorStateError
+from millstream.streams.errors import ProcessingError, ProcessorStateError, SerializationError
 from millstream.streams.kernel.batch import Batch
 from millstream.streams.kernel.context import TaskContext
 from millstream.streams.kernel.held_rows import Everywhere
@@ -60,7 +60,7 @@ class TaskCaches:
             for store in self._stores:
                 try:
                     store.flush_cache()
-                except ProcessingError as error:
+                except (ProcessingError, SerializationError) as error:
                     failed = ProcessorStateError(
                         f"what the cache of store {store.name} held back could not go on: {error}"
                     )

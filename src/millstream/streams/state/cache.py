@@ -78,8 +78,8 @@ class RecordCache:
         self._dirty: dict[bytes, None] = {}
         self._order: list[bytes] | None = None
         """Keys in order, from the first scan on."""
-        self.on_eviction: Callable[[CacheEntry], None] | None = None
-        """Flushes the store, which has to write this entry first."""
+        self.on_flush: Callable[[CacheEntry | None], None] = _nobody
+        """Writes to the store what waits, an entry that has to go first, and lets it go on."""
 
     @property
     def is_dirty(self) -> bool:
@@ -131,6 +131,12 @@ class RecordCache:
         order = self._in_order()
         return order[0] if order else None
 
+    def flush(self) -> None:
+        """Flush the store. What is read meanwhile, and kept here again, counts twice, as in Kafka Streams."""
+        before = self._bytes_held
+        self.on_flush(None)
+        self._room.bytes_held += self._bytes_held - before
+
     def take_dirty(self, evicted: CacheEntry | None = None) -> list[CacheEntry]:
         """What is to be flushed: an entry that has to go, then the others, the oldest write first."""
         taken = []
@@ -145,14 +151,11 @@ class RecordCache:
         return taken
 
     def drop_deleted(self, flushed: list[CacheEntry], evicted: CacheEntry | None) -> None:
-        """Forget rows that are deleted in the store, too, by now."""
-        before = self._bytes_held
+        """Forget rows that are deleted in the store, too, by now; who flushes counts what became free."""
         for entry in flushed:
             if entry.stored is None and entry is not evicted and entry.key in self._entries:
                 self._remove(entry.key)
                 self._dirty.pop(entry.key, None)
-        if evicted is None:  # or whoever makes room counts what became free
-            self._room.bytes_held += self._bytes_held - before
 
     def clear(self) -> None:
         """Forget everything."""
@@ -187,8 +190,7 @@ class RecordCache:
             before = self._bytes_held
             eldest = self._remove(next(iter(self._entries)))
             if eldest.is_dirty:
-                assert self.on_eviction is not None, "a store says what becomes of evicted rows"
-                self.on_eviction(eldest)
+                self.on_flush(eldest)
             room.bytes_held += self._bytes_held - before
 
     def _in_order(self) -> list[bytes]:
@@ -202,6 +204,10 @@ class RecordCache:
         if self._order is not None:
             del self._order[bisect_left(self._order, key)]
         return entry
+
+
+def _nobody(entry: CacheEntry | None) -> None:
+    raise AssertionError(f"a store says what becomes of the rows of its cache: {entry!r}")
 
 
 def _size(key: bytes, stored: bytes | None, origin: Origin) -> int:

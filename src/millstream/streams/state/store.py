@@ -84,7 +84,7 @@ class StateStore(ABC):
         self.rows = parts.rows
         self.cache = parts.cache
         if self.cache is not None:
-            self.cache.on_eviction = self.flush_cache
+            self.cache.on_flush = self._flush_rows
         self.below: TableBelow | None = None
         """Of a table whose changes a cache holds back."""
         self.times = dict(parts.rows.metadata.times)
@@ -134,14 +134,16 @@ class StateStore(ABC):
         if self.cache is not None:
             self.cache.clear()
 
-    def flush_cache(self, evicted: CacheEntry | None = None) -> None:
-        """Write what the cache holds back, and let it go on if the store is a table's: an entry that makes room first.
+    def flush_cache(self) -> None:
+        """Write what the cache holds back, and let it go on if the store is a table's."""
+        if self.cache is not None:
+            self.cache.flush()
 
-        Of a table, the deletion of a row that the store does not have is left out.
-        """
-        if self.cache is None:
-            return
-        entries, below = self.cache.take_dirty(evicted), self.below
+    def _flush_rows(self, evicted: CacheEntry | None) -> None:
+        """Of a table, the deletion of a row that the store does not have is left out."""
+        cache, below = self.cache, self.below
+        assert cache is not None, "only a cache flushes"
+        entries = cache.take_dirty(evicted)
         changes: list[Change] = []
         for entry in entries:
             if below is not None:
@@ -154,7 +156,7 @@ class StateStore(ABC):
             self.write_row(entry.row_key, entry.stored, entry.timestamp, headers)
         if below is not None and changes:
             below.forward(changes, evicted is not None)
-        self.cache.drop_deleted(entries, evicted)
+        cache.drop_deleted(entries, evicted)
 
     def flushed_row(self, row_key: bytes) -> bytes | None:
         """A row as the store has it, whatever a cache holds."""

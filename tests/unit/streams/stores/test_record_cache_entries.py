@@ -26,10 +26,10 @@ class Store:
     def __init__(self, bytes_max: int) -> None:
         self.room = CacheRoom(bytes_max)
         self.cache = RecordCache(self.room)
-        self.cache.on_eviction = self.flush
+        self.cache.on_flush = self.flush_rows
         self.flushed: list[list[bytes]] = []
 
-    def flush(self, evicted: CacheEntry | None = None) -> None:
+    def flush_rows(self, evicted: CacheEntry | None) -> None:
         taken = self.cache.take_dirty(evicted)
         self.flushed.append([entry.key for entry in taken])
         self.cache.drop_deleted(taken, evicted)
@@ -75,7 +75,7 @@ def test_rows_that_were_flushed_go_without_another_flush() -> None:
     store = Store(100)
     put(store.cache, b"a")
     put(store.cache, b"b")
-    store.flush()
+    store.cache.flush()
     store.cache.keep(b"c", b"x" * 4)  # 46 + 4 bytes: it was read, and comes from no topic
     assert store.flushed == [[b"a", b"b"]]
     assert keys(store.cache) == [b"b", b"c"]
@@ -84,7 +84,7 @@ def test_rows_that_were_flushed_go_without_another_flush() -> None:
 def test_a_cache_makes_room_for_others_only_among_its_own_rows() -> None:
     one = Store(100)
     other = RecordCache(one.room)
-    other.on_eviction = lambda _entry: None
+    other.on_flush = lambda _entry: None
     put(one.cache, b"a")
     put(other, b"b")
     put(other, b"c")
@@ -95,7 +95,7 @@ def test_a_deleted_row_is_kept_until_it_was_flushed() -> None:
     store = Store(1_000)
     put(store.cache, b"a", None)
     assert list(store.cache.scan(b"", None)) == [(b"a", None)]
-    store.flush()
+    store.cache.flush()
     assert (keys(store.cache), store.room.bytes_held) == ([], 0)
 
 
@@ -103,10 +103,20 @@ def test_what_an_evicted_row_held_is_free_only_after_its_flush() -> None:
     """What goes on from it may fill another cache of the task, and finds less room than there will be."""
     room = CacheRoom(120)
     first, second = RecordCache(room), RecordCache(room)
-    second.on_eviction = lambda _entry: None
+    second.on_flush = lambda _entry: None
     put(second, b"y")  # 50 bytes
-    first.on_eviction = lambda _entry: put(second, b"z")
+    first.on_flush = lambda _entry: put(second, b"z")
     put(
         first, b"a", b"x" * 31
     )  # 80 bytes: more than there is; both rows of the other cache go, too
     assert (keys(first), keys(second), room.bytes_held) == ([], [], 0)
+
+
+def test_a_row_that_is_read_during_a_flush_and_kept_again_counts_twice() -> None:
+    """As in Kafka Streams: whoever reads counts it, and the flush counts by how much the cache has grown."""
+    room = CacheRoom(1_000)
+    cache = RecordCache(room)
+    cache.on_flush = lambda _entry: cache.keep(b"b", b"x")  # 47 bytes
+    put(cache, b"a")  # 50 bytes
+    cache.flush()
+    assert room.bytes_held == 50 + 47 + 47
