@@ -259,17 +259,13 @@ class StreamGraph:
 def nearest(node: GraphNode, holds: Callable[[GraphNode], bool]) -> GraphNode | None:
     """The node itself or one above it for which this holds.
 
-    Looks at each parent, then above it; what is found above the last parent counts. That is how Kafka
-    Streams searches, and where branches meet it decides which repartitions are merged.
+    Looks at each parent and everything above it before the next parent. That is how Kafka Streams
+    searches, and where branches meet it decides which repartitions are merged.
     """
     if holds(node):
         return node
-    found = None
-    for parent in node.parents:
-        if holds(parent):
-            return parent
-        found = nearest(parent, holds)
-    return found
+    above = (nearest(parent, holds) for parent in node.parents)
+    return next((found for found in above if found is not None), None)
 
 
 def _relax_above(join: GraphNode) -> None:
