@@ -31,9 +31,14 @@ class TaskCaches:
         nodes: Mapping[str, PlanNode],
         context: TaskContext,
         make_plan: Callable[[PlanNode], Plan],
+        end_run: Callable[[], None],
     ) -> None:
-        """Marks the nodes whose tables are cached; call it before other plans are made."""
+        """Marks the nodes whose tables are cached; call it before other plans are made.
+
+        `end_run` is called after each batch of a flush, whose rows are numbered from 0 on.
+        """
         self._context = context
+        self._end_run = end_run
         self._stores = [store for store in stores.values() if store.cache is not None]
         owners: list[tuple[PlanNode, StateStore, OperatorSpec]] = []
         cached = {store.name for store in self._stores}
@@ -81,6 +86,7 @@ class TaskCaches:
                     [origin.raw_value for origin in origins],
                 )
                 plan.run(_batch(rows, range(len(rows)), wants_old=wants_old))
+                self._end_run()
             return
         with context.elsewhere():
             for change in changes:

@@ -128,7 +128,9 @@ class StreamTask:
         nodes = self._make_nodes(sub_topology)
         self._depth_first = DepthFirst(self._context, self._failed)
         self._nodes = nodes
-        self._caches = TaskCaches(self._stores, nodes, self._context, self._make_plan)
+        self._caches = TaskCaches(
+            self._stores, nodes, self._context, self._make_plan, self._records.end_run
+        )
         sources = [each.node for each in nodes.values() if isinstance(each.node, SourceNode)]
         self._plans = {each.name: self._make_plan(nodes[each.name]) for each in sources}
         self._inputs = Inputs(sources, topology, self._context, self._failures)
@@ -289,7 +291,7 @@ class StreamTask:
 
         What the caches hold goes on now and is part of the output.
         """
-        self._flush_caches()
+        self._caches.flush()
         self._state.flush()
         times = {topic: queue.taken_time for topic, queue in self._group.queues.items()}
         known = {topic: time for topic, time in times.items() if time >= 0}
@@ -450,10 +452,6 @@ class StreamTask:
                 self._failures.unpunctuated(due.node, time_ms, error)
             finally:
                 queue.append(due)
-
-    def _flush_caches(self) -> None:
-        self._caches.flush()
-        self._records.end_run()
 
     def _take_output(self) -> TaskOutput:
         return TaskOutput(self._records.take(), self._state.take_changelogs())
