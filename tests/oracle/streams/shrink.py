@@ -39,7 +39,10 @@ def shrink(case: dict, answer: Answer) -> dict:
 
 
 def _kind(found: list[str]) -> str:
-    return found[0].split()[0] if found else ""
+    """What of the result differs; of an error also how, or another error would take its place."""
+    if not found:
+        return ""
+    return found[0] if found[0].startswith("error") else found[0].split()[0]
 
 
 def _while_smaller(
