@@ -41,7 +41,7 @@ class StreamsBuilder:
     that do not say so themselves, `store_format` what those of tables keep (dsl.store.format). `explicit_names`
     refuses generated names of topics and stores. `optimization` is the setting `topology.optimization`: `none`,
     `all`, or names with commas between. `processor_wrapper` stands around every processor, the library's own included;
-    records then go one by one, and tables that it stands around hold nothing back in a record cache.
+    records then go one by one.
     """
 
     def __init__(
