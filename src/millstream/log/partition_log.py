@@ -13,9 +13,9 @@ from __future__ import annotations
 import errno
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, NoReturn, Self, final
+from typing import Final, NamedTuple, NoReturn, Self, final
 
-from millstream.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
+from millstream.errors import KafkaStorageError, OffsetOutOfRange
 from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches
 from millstream.log.compaction import CleanedSegment, swap_in
 from millstream.log.compaction_plan import CompactionBounds, CompactionPlan, plan_compaction
@@ -54,6 +54,8 @@ from millstream.records.batch import (
     validate_batch,
 )
 from millstream.runtime import Instant
+
+NO_OFFSET: Final = -1
 
 
 class AppendInfo(NamedTuple):
@@ -221,11 +223,15 @@ class PartitionLog:
         return AppendInfo(first_offset, offset - 1, append_time_ms)
 
     def append_as_follower(self, records: memoryview, now: Instant) -> AppendInfo:
-        """Appends batches that a leader has numbered, as they are. Raises CorruptMessage, OffsetOutOfRange, KafkaStorageError."""
+        """Appends batches that a leader has numbered, as they are.
+
+        An answer of a leader is cut at a number of bytes, so a last batch that is not whole is left out. Without a whole batch
+        nothing is written, and both offsets are NO_OFFSET. Raises CorruptMessage, OffsetOutOfRange, KafkaStorageError.
+        """
         self._check_usable()
-        batches = CheckedBatches([], [], [records], len(records))
+        batches = CheckedBatches([], [], [], 0)
         offset = self._state.log_end_offset
-        for header, view in iterate_batches(records, strict=True):
+        for header, view in iterate_batches(records):
             validate_batch(header, view)
             if header.base_offset < offset:
                 raise OffsetOutOfRange(
@@ -233,9 +239,11 @@ class PartitionLog:
                 )
             batches.headers.append(header)
             batches.views.append(view)
+            batches.size_bytes += header.size_bytes
             offset = header.next_offset
         if not batches.headers:
-            raise CorruptMessage("there is no batch in the records")
+            return AppendInfo(NO_OFFSET, NO_OFFSET)
+        batches.buffers.append(records[: batches.size_bytes])
         self._write(batches, now)
         return AppendInfo(batches.headers[0].base_offset, offset - 1)
 
