@@ -107,6 +107,12 @@ def _check_roles(values: Mapping[str, ConfigValue]) -> None:
         raise ConfigError(
             f"controller.quorum.voters names {len(voters)} voters: this version runs a quorum of one; remove the key"
         )
+    for voter in voters:
+        if voter.partition("@")[0].strip() != str(values["node.id"]):
+            raise ConfigError(
+                f"controller.quorum.voters names {voter}, and this is node {values['node.id']}: write "
+                f"{values['node.id']}@HOST:PORT, or remove the key"
+            )
 
 
 def _check_connections(values: Mapping[str, ConfigValue]) -> None:

@@ -13,20 +13,25 @@ from millstream.log.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.partition_log import PartitionLog
 from millstream.metadata.loader import MetadataBatch
 from millstream.metadata.topic_config import LogConfig
-from millstream.model import NO_LEADER_EPOCH, LeaderEpoch, Offset, TopicPartition
+from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
 from millstream.protocol.generated.control_records import (
     KRaftVersionRecord,
     LeaderChangeMessage,
     VotersRecord,
 )
 from millstream.protocol.record_frames import decode_metadata_record
-from millstream.raft.election_state import ElectionState, decode_quorum_state, encode_quorum_state
+from millstream.raft.election_state import (
+    ElectionState,
+    decode_quorum_state,
+    encode_quorum_state,
+    static_voter_ids,
+)
 from millstream.raft.messages import LogPosition
 from millstream.raft.ready import AppendBatch, ControlRecord
-from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC
-from millstream.records.batch import iterate_batches
+from millstream.raft.voter_set import KRAFT_VERSION_DYNAMIC, VoterSet, voters_from_record
+from millstream.records.batch import BatchHeader, iterate_batches
 from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.control import ControlType, build_control_batch
+from millstream.records.control import ControlType, build_control_batch, read_control_type
 from millstream.records.record import Record, iterate_records
 from millstream.runtime import FileSystem, Instant
 
@@ -98,6 +103,12 @@ class MetadataLog:
             return ElectionState()
         return decode_quorum_state(self._file_system.read(self._quorum_state_path))
 
+    def static_voter_ids(self) -> frozenset[BrokerId]:
+        """The voters that quorum-state names, where a configuration named them (kraft.version 0)."""
+        if not self._file_system.exists(self._quorum_state_path):
+            return frozenset()
+        return static_voter_ids(self._file_system.read(self._quorum_state_path))
+
     def persist(self, state: ElectionState) -> None:
         """On the disk when it returns."""
         self._file_system.write_atomically(
@@ -121,8 +132,35 @@ class MetadataLog:
             f"the quorum planned offsets {batch.base_offset}-{batch.last_offset}, the log gave {info}"
         )
 
+    def newest_voters(self) -> VoterSet | None:
+        """The last voters that the log names after the newest snapshot; None where it names none. Raises CorruptMessage,
+        MalformedMessage.
+        """
+        found = None
+        for header, batch in self._stored_batches(self._snapshot_end, self.log.log_end_offset):
+            if header.is_control:
+                for record in iterate_records(header, batch):
+                    if read_control_type(record.key) is ControlType.KRAFT_VOTERS:
+                        body = memoryview(record.value or b"")
+                        found = voters_from_record(VotersRecord.decode(body, 0, 0)[0])
+        return found
+
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
         """The batches in [start, end), decoded, in order. Raises CorruptMessage, MalformedMessage."""
+        for header, batch in self._stored_batches(start, end):
+            values = (
+                ()
+                if header.is_control
+                else tuple(record.value for record in iterate_records(header, batch))
+            )
+            yield MetadataBatch(
+                Offset(header.base_offset),
+                Offset(header.last_offset),
+                LeaderEpoch(header.partition_leader_epoch),
+                [decode_metadata_record(value or b"") for value in values],
+            )
+
+    def _stored_batches(self, start: int, end: int) -> Iterator[tuple[BatchHeader, memoryview]]:
         offset = start
         while offset < end:
             data = self.log.read(offset, _READ_BYTES, end).records
@@ -131,17 +169,7 @@ class MetadataLog:
                 f"the metadata log has nothing at offset {offset}, before its end {end}"
             )
             for header, batch in iterate_batches(view):
-                values = (
-                    ()
-                    if header.is_control
-                    else tuple(record.value for record in iterate_records(header, batch))
-                )
-                yield MetadataBatch(
-                    Offset(header.base_offset),
-                    Offset(header.last_offset),
-                    LeaderEpoch(header.partition_leader_epoch),
-                    [decode_metadata_record(value or b"") for value in values],
-                )
+                yield header, batch
                 offset = header.next_offset
 
 

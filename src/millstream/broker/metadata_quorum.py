@@ -1,4 +1,7 @@
-"""Opens what this node keeps of the metadata quorum: log, election state and newest snapshot. The quorum has one voter: this node."""
+"""Opens what this node keeps of the metadata quorum: log, election state and newest snapshot. The quorum has one voter: this node.
+
+A directory that names other voters is refused: with them it could be outvoted, without them it would go its own way.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from millstream.broker.metadata_snapshots import (
     SnapshotSettings,
     image_of,
 )
+from millstream.errors import ConfigError, KafkaStorageError
 from millstream.log.log_directory import LogDirectory
 from millstream.log.log_environment import LogEnvironment
 from millstream.metadata.image import MetadataImage
@@ -22,6 +26,7 @@ from millstream.metadata.topic_config import LogConfig
 from millstream.model import BrokerId
 from millstream.raft.quorum_state import RaftIdentity, RaftTimeouts
 from millstream.raft.replica import RaftReplica
+from millstream.raft.snapshot import SNAPSHOT_DAMAGE
 from millstream.raft.voter_set import ReplicaKey, Voter, VoterSet
 from millstream.runtime import Clock
 
@@ -41,7 +46,7 @@ class MetadataQuorum:
         pool: DiskPool,
         clock: Clock,
     ) -> None:
-        """Raises KafkaStorageError, DamagedFile when log or snapshot cannot be read."""
+        """Raises ConfigError for the directory of a larger quorum, KafkaStorageError and DamagedFile when it cannot be read."""
         self._config = config
         self._environment = environment
         self._pool = pool
@@ -85,11 +90,34 @@ class MetadataQuorum:
         self._files.remove_unfinished()
         ids = self._files.ids()
         if not ids:
+            self._check_voters(None)
             return MetadataImage(cluster_id=cluster_id)
         snapshot = self._files.read(ids[-1])
         self._log.start_at(snapshot.id.end_offset)
+        self._check_voters(snapshot.voters)
         _LOGGER.info("read snapshot %s", snapshot.id.file_name)
         return image_of(snapshot, cluster_id)
+
+    def _check_voters(self, of_snapshot: VoterSet | None) -> None:
+        """Raises ConfigError unless this node is the only voter, as far as the directory says who votes."""
+        directory = self._log.log.directory
+        try:
+            voters = self._log.newest_voters() or of_snapshot
+        except SNAPSHOT_DAMAGE as error:
+            raise KafkaStorageError(
+                f"{directory} is damaged ({error}): restore it from a copy"
+            ) from error
+        ids = self._log.static_voter_ids() if voters is None else voters.ids
+        if not ids or (ids == {self._local.id} and (voters is None or voters.has(self._local))):
+            return
+        named = ", ".join(f"node {voter_id}" for voter_id in sorted(ids))
+        if ids == {self._local.id}:
+            named += " with another directory.id"
+        raise ConfigError(
+            f"{directory} belongs to a metadata quorum whose voters are {named}; this is node {self._local.id}, and this version "
+            "runs a quorum of one. Start this directory with Kafka and remove the other voters "
+            "(kafka-metadata-quorum remove-controller), or give an empty directory with --data"
+        )
 
 
 def _log_config(config: BrokerConfig) -> LogConfig:

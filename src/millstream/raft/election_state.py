@@ -75,6 +75,23 @@ def decode_quorum_state(data: bytes) -> ElectionState:
             voted=None if voted_id == NOBODY else ReplicaKey(BrokerId(voted_id), directory),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise KafkaStorageError(
-            f"the quorum-state file is damaged ({error}): restore it, or remove this voter's directory and let it join as new"
-        ) from error
+        raise _damaged(error) from error
+
+
+def static_voter_ids(data: bytes) -> frozenset[BrokerId]:
+    """The voters that a `quorum-state` file of version 0 names; nobody from version 1 on, where the log names them.
+
+    Raises KafkaStorageError as `decode_quorum_state` does.
+    """
+    decode_quorum_state(data)
+    try:
+        named = json.loads(data).get("currentVoters") or []
+        return frozenset(BrokerId(int(voter["voterId"])) for voter in named)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> KafkaStorageError:
+    return KafkaStorageError(
+        f"the quorum-state file is damaged ({error}): restore it, or remove this voter's directory and let it join as new"
+    )

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S
+
+VOTERS = Path(__file__).parents[2] / "fixtures" / "kafka-4.3.1-voters.tar.gz"
 
 
 def command(*arguments: str) -> list[str]:
@@ -309,3 +312,26 @@ def children_cpu_s() -> float:
     """Of the processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.parametrize(
+    ("name", "voters"), [("both", "node 1, node 2"), ("other", "node 2")], ids=["both", "other"]
+)
+def test_a_directory_that_kafka_formatted_for_other_voters_is_refused(
+    tmp_path: Path, name: str, voters: str
+) -> None:
+    """It would elect itself beside the voters that it was formatted for."""
+    with tarfile.open(VOTERS) as archive:
+        archive.extractall(tmp_path, filter="data")
+    code, sentence = refused("--data", str(tmp_path / name), "--port", "0")
+    assert code == 1
+    assert f"belongs to a metadata quorum whose voters are {voters}; this is node 1" in sentence
+
+
+def test_a_directory_that_kafka_formatted_for_this_node_alone_is_served(tmp_path: Path) -> None:
+    with tarfile.open(VOTERS) as archive:
+        archive.extractall(tmp_path, filter="data")
+    with running("--data", str(tmp_path / "standalone"), "--port", "0") as (_, ready):
+        assert ready["cluster"] == "AAAAAAAAAAAAAAAAAAAAAw"
+    with running("--data", str(tmp_path / "standalone"), "--port", "0") as (_, ready):
+        assert ready["node"] == "1"

@@ -153,6 +153,7 @@ def test_a_protection_that_is_not_given_is_refused_and_not_ignored(key: str, val
         ),
         ({"process.roles": "broker"}, "process.roles=broker,controller"),
         ({"controller.quorum.voters": "1@a:1,2@b:1,3@c:1"}, "names 3 voters"),
+        ({"controller.quorum.voters": "2@a:1", "node.id": "1"}, "names 2@a:1, and this is node 1"),
         ({"millstream.flush.on.ack": "sometimes"}, "auto, always, never"),
         ({"num.partitions": "0"}, "at least 1"),
         ({"log.retention.ms": "-7"}, "at least -1"),
