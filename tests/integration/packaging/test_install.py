@@ -1,8 +1,9 @@
-"""`pip install .` needs neither a C compiler nor Java, and what it installs works."""
+"""`pip install .` needs neither a C compiler nor Java, and what it installs works and costs nothing where it is not used."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,27 @@ rows = pa.RecordBatch.from_pydict({"key": pa.array([b"k"], pa.binary()), "value"
 (encoded,) = from_arrow(rows)
 print(to_arrow(encoded).column("value").to_pylist())
 """
+
+_SUITE = {
+    "conftest.py": """
+import sys
+pytest_plugins = {plugins}
+
+def pytest_sessionfinish(session):
+    ours = [name for name in sys.modules if name.split(".")[0] == "millstream"]
+    rewritten = [n for n in ours if type(sys.modules[n].__loader__).__name__ == "AssertionRewritingHook"]
+    print("loaded", len(ours), "rewritten", rewritten)
+""",
+    "test_it.py": """
+import millstream.broker.node_process, millstream.clients.producer, millstream.streams
+
+def test_it(request):
+    if request.config.pluginmanager.has_plugin("millstream.testing.pytest_plugin"):
+        broker = request.getfixturevalue("millstream_broker")
+        assert millstream.__file__.startswith({installed!r}), millstream.__file__
+        assert broker.is_running
+""",
+}
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +96,30 @@ def test_the_command_starts_a_server(installed: Path, tmp_path: Path) -> None:
         server.terminate()
         assert server.wait(LONG_ENOUGH_S) == 0
     assert ready.startswith("millstream ready bootstrap=127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("plugins", "rewritten"),
+    [
+        pytest.param([], [], id="without_the_fixtures"),
+        pytest.param(
+            ["millstream.testing.pytest_plugin"], ["millstream.testing.pytest_plugin"], id="with_the_fixtures"
+        ),
+    ],
+)  # fmt: skip
+def test_pytest_rewrites_the_assertions_of_the_plugin_alone(
+    installed: Path, tmp_path: Path, plugins: list[str], rewritten: list[str]
+) -> None:
+    """Every module of a distribution with an entry point of pytest would be parsed and compiled anew: seconds."""
+    for name, source in _SUITE.items():
+        text = source.format(plugins=plugins, installed=str(installed))
+        (tmp_path / name).write_text(text)
+    used = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-s"],
+        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False,
+    )  # fmt: skip
+    assert used.returncode == 0, used.stdout + used.stderr
+    counted = re.search(r"loaded (\d+) rewritten (.*)", used.stdout)
+    assert counted is not None, used.stdout
+    assert int(counted[1]) > 300, "the suite was to load the broker and the clients"
+    assert counted[2] == str(rewritten)
