@@ -24,7 +24,8 @@ from millstream.runtime import Clock
 _LOGGER = logging.getLogger(__name__)
 _DELETED_FILES_INTERVAL_MS = 10_000
 _REFUSED_LOGS_INTERVAL_MS = 5_000
-_FLUSH_CHECK_INTERVAL_MS = 5_000
+_ROLLED_SEGMENTS_INTERVAL_MS = 5_000
+_NEVER_MS = (1 << 63) - 1
 
 
 class BackgroundWork:
@@ -53,13 +54,21 @@ class BackgroundWork:
             ("retention", initial_ms, config.log_retention_check_interval_ms, self.maintain_logs),
             ("deleted files", 0, _DELETED_FILES_INTERVAL_MS, self.remove_deleted_files),
             ("refused logs", 0, _REFUSED_LOGS_INTERVAL_MS, self.open_refused_logs),
-            ("flushes", 0, _FLUSH_CHECK_INTERVAL_MS, self.flush_due_logs),
+            ("rolled segments", 0, _ROLLED_SEGMENTS_INTERVAL_MS, self.flush_rolled_segments),
+            ("flush.ms", initial_ms, config.log_flush_scheduler_interval_ms, self.flush_overdue_logs),
         ):  # fmt: skip
-            tasks.start(self._repeat(work, first_ms, interval_ms), f"background: {name}")
+            if interval_ms < _NEVER_MS:
+                tasks.start(self._repeat(work, first_ms, interval_ms), f"background: {name}")
+        if config.log_flush_scheduler_interval_ms < _NEVER_MS:
+            _LOGGER.info(
+                "logs are looked at for flush.ms every %d ms",
+                config.log_flush_scheduler_interval_ms,
+            )
 
     async def _repeat(
         self, work: Callable[[], Awaitable[None]], first_ms: int, interval_ms: int
     ) -> None:
+        """An interval of 0 means once, as in Kafka."""
         await asyncio.sleep(first_ms / 1000)
         while True:
             await asyncio.sleep(interval_ms / 1000)
@@ -67,6 +76,8 @@ class BackgroundWork:
                 await work()
             except KafkaStorageError as error:
                 _LOGGER.error("%s", error)  # noqa: TRY400 - the sentence says it; the trace would not help
+            if interval_ms == 0:
+                return
 
     def high_watermarks(self) -> dict[TopicPartition, int]:
         return {
@@ -121,9 +132,15 @@ class BackgroundWork:
         """What the disk refused may succeed now, when it was full."""
         self._partitions.open_refused()
 
-    async def flush_due_logs(self) -> None:
-        """Rolled segments, and what flush.messages and flush.ms ask for."""
+    async def flush_rolled_segments(self) -> None:
+        """So that a restart after a crash need not look at more than the newest segment."""
+        for _, partition in self._partitions.all():
+            if partition.log.failure is None and partition.log.has_unflushed_segments:
+                self._flusher.start_flush(partition.log)
+
+    async def flush_overdue_logs(self) -> None:
+        """Those whose last flush is flush.ms ago. (flush.messages is looked at with each append.)"""
         now = self._clock.now()
         for _, partition in self._partitions.all():
-            if partition.log.failure is None and partition.log.flush_is_due(now):
+            if partition.log.failure is None and partition.log.flush_is_overdue(now):
                 self._flusher.start_flush(partition.log)

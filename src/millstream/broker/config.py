@@ -59,6 +59,7 @@ class BrokerConfig:
 
     log_retention_check_interval_ms: int
     log_initial_task_delay_ms: int
+    log_flush_scheduler_interval_ms: int
     log_flush_offset_checkpoint_interval_ms: int
     log_flush_start_offset_checkpoint_interval_ms: int
     replica_high_watermark_checkpoint_interval_ms: int
@@ -176,6 +177,10 @@ def broker_config(settings: Mapping[str, str]) -> BrokerConfig:
         _LOGGER.warning(
             "authorizer.class.name: access control rules are stored and told, and NOT enforced by this version; "
             "everybody may do everything"
+        )
+    if "log.flush.interval.ms" in settings and "log.flush.scheduler.interval.ms" not in settings:
+        _LOGGER.warning(
+            "log.flush.interval.ms has no effect until log.flush.scheduler.interval.ms says how often to look"
         )
     return config
 

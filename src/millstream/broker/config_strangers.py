@@ -34,7 +34,7 @@ JVM_MACHINERY: Final = Strangers(
             "log.dir.failure.timeout.ms", "controller.performance.always.log.threshold.ms",
             "controller.performance.sample.period.ms", "producer.purgatory.purge.interval.requests",
             "fetch.purgatory.purge.interval.requests", "delete.records.purgatory.purge.interval.requests",
-            "share.fetch.purgatory.purge.interval.requests", "log.flush.scheduler.interval.ms",
+            "share.fetch.purgatory.purge.interval.requests",
         }
     ),
     ("metrics.", "kafka.metrics.", "log4j", "zookeeper."),

@@ -226,6 +226,15 @@ _FIXED_SYNONYMS: Final = {
 """Keys that are fixed at the start: their twins can be changed."""
 
 
+_FLUSH_SCHEDULER: Final = long(
+    "log.flush.scheduler.interval.ms",
+    _LONG_MAX,
+    at_least(0),
+    "How often logs are looked at for `flush.ms`; by default never, so that `flush.ms` and `log.flush.interval.ms` have no effect "
+    "until it is set. Default of `flush.ms` too.",
+)
+
+
 def _topic_default_keys() -> Iterator[ConfigKey]:
     """One broker key for every synonym of a topic key."""
     for topic_key in TOPIC_CONFIGS.values():
@@ -235,6 +244,9 @@ def _topic_default_keys() -> Iterator[ConfigKey]:
                 default = None
             elif synonym.factor != 1 and isinstance(default, int):
                 default //= synonym.factor
+            if synonym.name == _FLUSH_SCHEDULER.name:
+                yield _FLUSH_SCHEDULER
+                continue
             yield ConfigKey(
                 synonym.name,
                 topic_key.type if synonym.factor == 1 else ConfigType.INT,

@@ -17,7 +17,7 @@ _WAIT_MS: Final = 5_000
 def is_safe(partition: Partition, end_offset: int, flush_on_ack: str) -> bool:
     """Whether everything below `end_offset` is."""
     is_synced = (
-        not must_sync(flush_on_ack, partition, ACKS_ALL)
+        not must_sync(flush_on_ack, partition, ACKS_ALL, end_offset)
         or partition.log.recovery_point >= end_offset
     )
     return is_synced and partition.high_watermark >= end_offset
@@ -32,7 +32,7 @@ async def wait_until_safe(
     purgatory: Purgatory,
 ) -> None:
     """As long as this node leads the partition. Raises NotLeaderOrFollower, KafkaStorageError."""
-    if must_sync(flush_on_ack, partition, ACKS_ALL):
+    if must_sync(flush_on_ack, partition, ACKS_ALL, end_offset):
         await log_flusher.flush_to(partition.log, end_offset)
     while partition.high_watermark < end_offset:
         partition.check_leader()

@@ -66,6 +66,10 @@ class LogFlusher(Protocol):
         """Returns once every record below `offset` of `log` is on the disk. Raises KafkaStorageError when fsync failed."""
         ...
 
+    def start_flush(self, log: PartitionLog) -> None:
+        """Brings `log` to the disk without anybody waiting."""
+        ...
+
 
 class Tasks(Protocol):
     """The node's TaskGroup: what runs here ends with the node, and what fails here ends it."""

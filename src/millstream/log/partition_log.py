@@ -258,7 +258,9 @@ class PartitionLog:
             self._append_to_active(batches)
         except OSError as error:
             raise self._storage_error("append to", error) from error
+        first_offset = self._state.log_end_offset
         self._state.log_end_offset = headers[-1].next_offset
+        self._unflushed.appended(first_offset, self._state, self._config)
         for header, view in zip(headers, batches.views, strict=True):
             if header.producer_id >= 0:
                 self._follow_producer(header, view)
@@ -371,9 +373,18 @@ class PartitionLog:
 
     # --- flush
 
-    def flush_is_due(self, now: Instant) -> bool:
-        """flush.messages or flush.ms of the topic is reached, or a segment was rolled."""
-        return self._unflushed.is_due(self._state, self._config, now)
+    def must_flush(self, end_offset: int) -> bool:
+        """With the records before `end_offset` flush.messages was reached: nobody is told of them until they are on the disk."""
+        return self._state.recovery_point < end_offset <= self._unflushed.wanted_to
+
+    def flush_is_overdue(self, now: Instant) -> bool:
+        """flush.ms of the topic has passed since the last flush."""
+        return self._unflushed.is_overdue(self._state, self._config, now)
+
+    @property
+    def has_unflushed_segments(self) -> bool:
+        """A segment was rolled since the last flush."""
+        return self._state.recovery_point < self._state.segments.active.base_offset
 
     def plan_flush(self) -> FlushPlan | None:
         """What to sync so that all that is written now is on the disk; None when it is. Raises KafkaStorageError."""

@@ -18,13 +18,20 @@ class Unflushed:
         self._directories = directories
         self._sealed_files: list[File] = []
         self._last_flush_ms = now.monotonic_ms
+        self.wanted_to = 0
+        """Records below it must be on the disk before anybody is told of them: flush.messages was reached there."""
 
-    def is_due(self, state: LogState, config: LogConfig, now: Instant) -> bool:
-        unflushed = state.log_end_offset - state.recovery_point
-        return unflushed > 0 and (
-            state.recovery_point < state.segments.active.base_offset
-            or unflushed >= config.flush_messages
-            or now.monotonic_ms - self._last_flush_ms >= config.flush_ms
+    def appended(self, first_offset: int, state: LogState, config: LogConfig) -> None:
+        """Records from `first_offset` on were written."""
+        flushed = max(state.recovery_point, min(self.wanted_to, first_offset))
+        if state.log_end_offset - flushed >= config.flush_messages:
+            self.wanted_to = state.log_end_offset
+
+    def is_overdue(self, state: LogState, config: LogConfig, now: Instant) -> bool:
+        """flush.ms has passed since the last flush, and there is something to flush."""
+        return (
+            state.recovery_point < state.log_end_offset
+            and now.monotonic_ms - self._last_flush_ms >= config.flush_ms
         )
 
     def sealed(self, files: Iterable[File]) -> None:

@@ -120,7 +120,8 @@ _KEYS = (
         ConfigType.LONG,
         LONG_MAX,
         at_least(1),
-        "Force data to disk after this many records. Replication is usually the better protection.",
+        "Force data to disk after this many records, before any of the last ones is acknowledged. Replication is usually the better "
+        "protection.",
         "log.flush.interval.messages",
     ),
     _key(
@@ -128,7 +129,8 @@ _KEYS = (
         ConfigType.LONG,
         LONG_MAX,
         at_least(0),
-        "Force data to disk after this much time without a flush. Replication is usually the better protection.",
+        "Force data to disk after this much time without a flush. The broker looks every `log.flush.scheduler.interval.ms`, which by "
+        "default is never. Replication is usually the better protection.",
         "log.flush.interval.ms",
         "log.flush.scheduler.interval.ms",
     ),

@@ -4,6 +4,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from millstream.broker.background import BackgroundWork
 from millstream.broker.config import broker_config
 from millstream.broker.disk_pool import DiskPool
@@ -36,13 +38,16 @@ class FakeDirectory:
 
 
 class FakeLog:
-    def __init__(self, *, failure: str | None = None, is_due: bool = False) -> None:
+    def __init__(
+        self, *, failure: str | None = None, is_overdue: bool = False, was_rolled: bool = False
+    ) -> None:
         self.failure = failure
-        self.is_due = is_due
+        self.is_overdue = is_overdue
+        self.has_unflushed_segments = was_rolled
         self.maintained = 0
 
-    def flush_is_due(self, now: object) -> bool:
-        return self.is_due
+    def flush_is_overdue(self, now: object) -> bool:
+        return self.is_overdue
 
     def maintain(self, upper_bound: int, now: object) -> int:
         self.maintained = upper_bound
@@ -88,13 +93,68 @@ async def test_retention_stops_at_the_high_watermark_and_passes_over_failed_logs
     assert (good.maintained, bad.maintained) == (7, 0)
 
 
-async def test_only_logs_that_are_due_are_flushed() -> None:
-    due, idle, broken = FakeLog(is_due=True), FakeLog(), FakeLog(is_due=True, failure="offline")
+async def test_only_logs_that_are_overdue_or_were_rolled_are_flushed() -> None:
+    overdue, idle, broken = (
+        FakeLog(is_overdue=True),
+        FakeLog(),
+        FakeLog(is_overdue=True, was_rolled=True, failure="offline"),
+    )
+    rolled = FakeLog(was_rolled=True)
     flushed: list[object] = []
-    await work(
-        FakeDirectory(), FakePartitions(due=due, idle=idle, broken=broken), flushed
-    ).flush_due_logs()
-    assert flushed == [due]
+    background = work(
+        FakeDirectory(),
+        FakePartitions(overdue=overdue, idle=idle, broken=broken, rolled=rolled),
+        flushed,
+    )
+    await background.flush_overdue_logs()
+    assert flushed == [overdue]
+    await background.flush_rolled_segments()
+    assert flushed == [overdue, rolled]
+
+
+@pytest.mark.parametrize(
+    ("settings", "interval_s"),
+    [({}, None), ({"log.flush.scheduler.interval.ms": "1500"}, 1.5)],
+    ids=["never by default", "as set"],
+)
+async def test_the_scheduler_of_flush_ms_has_the_interval_that_is_set(
+    settings: dict[str, str], interval_s: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each task sleeps for its first delay, and then for its interval."""
+    slept: dict[str, list[float]] = {}
+
+    async def sleep(seconds: float) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        slept.setdefault(task.get_name(), []).append(seconds)
+        if len(slept[task.get_name()]) == 2:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr("millstream.broker.background.asyncio.sleep", sleep)
+    background = work(FakeDirectory(), FakePartitions(), [])
+    tasks: list[asyncio.Task[None]] = []
+    starter: Any = SimpleNamespace(
+        start=lambda coroutine, name: tasks.append(asyncio.create_task(coroutine, name=name))
+    )
+    background.start(broker_config({"log.initial.task.delay.ms": "70", **settings}), starter)
+    await asyncio.wait(tasks)
+    expected = None if interval_s is None else [0.07, interval_s]
+    assert slept.get("background: flush.ms") == expected
+
+
+async def test_an_interval_of_0_means_once() -> None:
+    directory, starts = FakeDirectory(), []
+    background = work(directory, FakePartitions(), [])
+    starter: Any = SimpleNamespace(start=lambda coroutine, name: starts.append((name, coroutine)))
+    settings = {"log.initial.task.delay.ms": "0", "log.flush.offset.checkpoint.interval.ms": "0"}
+    background.start(broker_config(settings), starter)
+    once = dict(starts).pop("background: recovery points")
+    for name, coroutine in starts:
+        if name != "background: recovery points":
+            coroutine.close()
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        await once
+    assert directory.recovery_points == 1
 
 
 async def test_work_that_fails_on_the_disk_is_tried_again() -> None:

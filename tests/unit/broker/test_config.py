@@ -217,3 +217,10 @@ def test_an_authorizer_is_taken_with_a_warning_that_it_guards_nothing(
 def test_an_authorizer_of_ones_own_cannot_be_loaded() -> None:
     with pytest.raises(ConfigError, match=r"authorizer\.class\.name"):
         broker_config({"authorizer.class.name": "com.example.Mine"})
+
+
+def test_a_flush_interval_that_nobody_looks_at_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    broker_config({"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "500"})
+    assert caplog.text == ""
+    broker_config({"log.flush.interval.ms": "1000"})
+    assert "until log.flush.scheduler.interval.ms says how often" in caplog.text

@@ -303,21 +303,57 @@ def test_a_flush_after_rolls_covers_every_segment(world):
     log = world.open(LogConfig(segment_bytes=200))
     for _ in range(3):
         world.append(log, b"x" * 50)
-    assert log.flush_is_due(world.now)
+    assert log.has_unflushed_segments
     log.flush(world.now)
+    assert not log.has_unflushed_segments
     world.disk.crash()
     log = world.open(recovery_point=3)
     assert log.log_end_offset == 3
 
 
-def test_flush_messages_and_flush_ms_ask_for_a_flush(world):
-    log = world.open(LogConfig(flush_messages=2, flush_ms=100))
-    world.append(log, b"a")
-    assert not log.flush_is_due(world.now)
-    assert log.flush_is_due(world.later(100))
+def test_records_that_reach_flush_messages_must_be_flushed(world):
+    log = world.open(LogConfig(flush_messages=3))
+    world.append(log, b"a", b"b")
+    assert not log.must_flush(2)
+    world.append(log, b"c")
+    world.append(log, b"d")
+    assert [log.must_flush(end) for end in (2, 3, 4)] == [True, True, False]
+    plan = log.plan_flush()
+    world.append(log, b"e")
+    plan.sync()
+    log.complete_flush(plan, world.now)
+    assert [log.must_flush(end) for end in (3, 4, 5)] == [False, False, False]
+    world.append(log, b"f", b"g")
+    assert log.must_flush(7)
+
+
+def test_flush_messages_counts_anew_after_a_truncation(world):
+    log = world.open(LogConfig(flush_messages=2))
+    world.append(log, b"a", b"b")
+    log.truncate_to(0, world.now)
+    world.append(log, b"c")
+    world.append(log, b"d")
+    assert log.must_flush(2)
     log.flush(world.now)
-    world.append(log, b"b", b"c")
-    assert log.flush_is_due(world.now)
+    world.append(log, b"e")
+    assert not log.must_flush(3)
+    world.append(log, b"f")
+    assert log.must_flush(4)
+
+
+def test_a_follower_must_flush_as_its_leader(world):
+    log = world.open(LogConfig(flush_messages=1))
+    log.append_as_follower(world.batch(b"a"), world.now)
+    assert log.must_flush(1)
+
+
+def test_a_log_is_overdue_when_flush_ms_has_passed(world):
+    log = world.open(LogConfig(flush_ms=100))
+    world.append(log, b"a")
+    assert not log.flush_is_overdue(world.later(99))
+    assert log.flush_is_overdue(world.later(1))
+    log.flush(world.now)
+    assert not log.flush_is_overdue(world.later(100))  # there is nothing to flush
 
 
 def test_a_flush_planned_before_a_truncation_does_not_move_the_recovery_point_beyond_it(world):

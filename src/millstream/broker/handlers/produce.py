@@ -5,7 +5,7 @@ requests of one connection are appended in order; only acknowledgements wait. ac
 refuses it the connection is closed, as by Kafka: nothing else could tell the producer. acks=1 is answered at once, acks=-1
 when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to remember them:
 `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and whatever the
-replicas; `never`: not at all).
+replicas; `never`: not at all). Records with which flush.messages is reached are synced before any answer, as in Kafka.
 One batch per partition; of several for the same one the last is taken. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
 Errors per partition; from version 8 on with a message and the records at fault, from 10 on with the current leader.
 The first batch of a transaction in a partition waits for the transaction coordinator: from version 12 on it adds the partition
@@ -226,9 +226,12 @@ def _produce_partition(
         log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=partition.log_start_offset,
     )
-    waits_for_disk = must_sync(context.node.config.millstream_flush_on_ack, partition, request.acks)
+    end_offset, policy = appended.last_offset + 1, context.node.config.millstream_flush_on_ack
+    waits_for_disk = must_sync(policy, partition, request.acks, end_offset)
+    if waits_for_disk and request.acks == _NO_ACKS:
+        context.node.log_flusher.start_flush(partition.log)
     if waits_for_disk or request.acks == ACKS_ALL:
-        written = _Written(partition, appended.last_offset + 1, response, waits_for_disk)
+        written = _Written(partition, end_offset, response, waits_for_disk)
         if not written.is_safe:
             appending.waiting.append(written)
     return response

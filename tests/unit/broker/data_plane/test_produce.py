@@ -123,6 +123,26 @@ async def test_replicas_that_do_not_catch_up_time_the_request_out(plane):
     assert (told.error_code, told.base_offset) == (RequestTimedOut.code, -1)
 
 
+@pytest.mark.parametrize("policy", ["auto", "never"])
+async def test_records_that_reach_flush_messages_are_on_the_disk_before_acks_1_is_answered(
+    plane, policy
+):
+    plane.node.config.millstream_flush_on_ack = policy
+    plane.host("t", 0, LogConfig(flush_messages=2))
+    log = plane.hosted["t", 0].log
+    await answer(plane, request((0, plane.batch(b"a")), acks=1))
+    assert (plane.flusher.calls, log.recovery_point) == (0, 0)
+    (told,) = await answer(plane, request((0, plane.batch(b"b")), acks=1))
+    assert (told.error_code, told.base_offset) == (0, 1)
+    assert (plane.flusher.calls, log.recovery_point) == (1, 2)
+
+
+async def test_acks_0_reaches_the_disk_by_flush_messages_too(plane):
+    plane.host("t", 0, LogConfig(flush_messages=1))
+    assert produce.handle(request((0, plane.batch(b"a")), acks=0), plane.context(9)) is None
+    assert plane.hosted["t", 0].log.recovery_point == 1
+
+
 async def test_each_partition_has_its_own_result(plane):
     damaged = plane.batch(b"x")
     damaged[-1] ^= 1
