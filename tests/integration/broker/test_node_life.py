@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import socket
 import struct
@@ -196,18 +197,27 @@ def test_a_full_disk_is_told_and_the_log_stays_intact(tmp_path: Path) -> None:
             assert values_of(client, "full") == [b"before", b"after"]
 
 
-def test_acknowledged_means_synced_by_default(tmp_path: Path) -> None:
-    """`auto`, one replica: the recovery point is at the end when the answer leaves."""
+def test_acknowledged_means_synced_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`auto`, one replica: what the log's file holds is on the disk when the answer leaves."""
+    synced: dict[str, int] = {}
+    sync = os.fdatasync
+
+    def noted_sync(descriptor: int) -> None:
+        size = os.fstat(descriptor).st_size
+        sync(descriptor)
+        synced[os.readlink(f"/proc/self/fd/{descriptor}")] = size
+
+    monkeypatch.setattr(os, "fdatasync", noted_sync)
     settings = {"millstream.flush.on.ack": "auto"}
-    with Broker(in_process=False, data=tmp_path / "data", settings=settings) as broker:
+    with Broker(in_process=True, data=tmp_path / "data", settings=settings) as broker:
+        log = broker.data / "synced-0" / f"{0:020}.log"
         with RawClient(broker.bootstrap_servers) as client:
             client.create_topic("synced")
             for n in range(20):
                 assert client.produce("synced", batch_of(b"%d" % n)).base_offset == n
-        broker.kill()
-        broker.start()
-        with RawClient(broker.bootstrap_servers) as client:
-            assert end_offset(client, "synced") == 20
+                assert synced[str(log)] == log.stat().st_size > 0
 
 
 def test_a_second_broker_in_the_same_directory_is_refused_with_the_nodes_own_words(

@@ -5,20 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import select
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from millstream.broker.broker_session import BrokerSession
 from millstream.broker.broker_state import BrokerState
 from millstream.broker.config import broker_config
+from millstream.broker.controller_runner import ControllerRunner
 from millstream.broker.node_process import NodeProcess, ReadyReport
-from millstream.errors import ConfigError, KafkaStorageError
+from millstream.controller.controller import Controller
+from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
+from millstream.net.socket_server import SocketServer
 from millstream.protocol.api import ApiKey
+from millstream.protocol.frames import decode_response
+from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.metadata import MetadataRequest
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
-from millstream.testing.raw_client import RawClient
+from millstream.testing.raw_client import RawClient, request_frame
 from tests.patience import LONG_ENOUGH_S
 
 CLEAN = ".kafka_cleanshutdown"
@@ -59,6 +66,48 @@ async def test_states_follow_each_other_and_the_stop_is_clean(
     assert report.bootstrap.startswith("127.0.0.1:")
     assert report.listeners == f"PLAINTEXT://{report.bootstrap}"
     assert (tmp_path / CLEAN).exists()
+
+
+async def test_a_port_is_open_early_and_answers_nobody_before_the_node_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes while the node still starts waits in the backlog, and is answered once it is registered and running."""
+    bind, register = SocketServer.bind, BrokerSession.register
+    ports: list[int] = []
+    registering, may_register = asyncio.Event(), asyncio.Event()
+
+    def noted_bind(server: SocketServer, name: str, host: str, port: int, backlog: int) -> int:
+        ports.append(bind(server, name, host, port, backlog))
+        return ports[-1]
+
+    async def held_register(session: BrokerSession, *arguments: Any) -> None:
+        registering.set()
+        await may_register.wait()
+        await register(session, *arguments)
+
+    monkeypatch.setattr(SocketServer, "bind", noted_bind)
+    monkeypatch.setattr(BrokerSession, "register", held_register)
+    node = process(tmp_path)
+    when_ready: list[tuple[BrokerState, bool]] = []
+    async with asyncio.timeout(LONG_ENOUGH_S), asyncio.TaskGroup() as tasks:
+        tasks.create_task(
+            node.run(lambda _: when_ready.append((node.state, has_an_answer(early.socket))))
+        )
+        await registering.wait()
+        with RawClient(f"127.0.0.1:{ports[0]}") as early:
+            early.send(request_frame(ApiKey.API_VERSIONS, 3, ApiVersionsRequest("test", "1")))
+            for _ in range(100):  # turns of the loop: what serves needs five
+                await asyncio.sleep(0)
+            assert (node.state, has_an_answer(early.socket)) == (BrokerState.RECOVERY, False)
+            may_register.set()
+            frame = memoryview(await asyncio.to_thread(early.read_frame))
+            assert decode_response(ApiKey.API_VERSIONS, 3, frame)[1].error_code == 0
+        node.request_stop()
+    assert when_ready == [(BrokerState.RUNNING, False)]
+
+
+def has_an_answer(connection: socket.socket) -> bool:
+    return bool(select.select([connection], [], [], 0)[0])
 
 
 async def test_each_listener_tells_its_own_clients_its_own_address(tmp_path: Path) -> None:
@@ -168,6 +217,23 @@ async def test_a_start_that_takes_too_long_is_given_up(
     node = process(tmp_path, server_max_startup_time_ms="50")
     with pytest.raises(ConfigError, match="not ready after 50 ms"):
         await live(node)
+
+
+async def test_a_registration_that_takes_too_long_ends_the_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = ControllerRunner.submit
+
+    async def never_registers(runner: ControllerRunner, handle: Any, request: object) -> object:
+        if handle is Controller.handle_broker_registration:
+            await asyncio.Event().wait()
+        return await submit(runner, handle, request)
+
+    monkeypatch.setattr(ControllerRunner, "submit", never_registers)
+    node = process(tmp_path, initial_broker_registration_timeout_ms="50")
+    with pytest.raises(RequestTimedOut, match="did not register this broker within 50 ms"):
+        await live(node)
+    assert node.state is BrokerState.NOT_RUNNING
 
 
 async def test_an_abort_leaves_no_mark_of_a_clean_stop(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import resource
@@ -11,16 +10,12 @@ import socket
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from millstream.protocol.api import ApiKey
-from millstream.protocol.generated.api_versions import ApiVersionsRequest
-from millstream.testing.raw_client import RawClient
 from tests.patience import LONG_ENOUGH_S
 
 VOTERS = Path(__file__).parents[2] / "fixtures" / "kafka-4.3.1-voters.tar.gz"
@@ -169,32 +164,6 @@ def test_log_levels_come_from_the_environment(tmp_path: Path) -> None:
         assert process.wait(LONG_ENOUGH_S) == 0
         assert process.stderr is not None
         assert "INFO" not in process.stderr.read()
-
-
-def test_a_port_that_is_bound_early_answers_nobody_before_the_start_is_finished(
-    tmp_path: Path,
-) -> None:
-    """A client that comes while the node reads its logs waits in the backlog, and is answered then."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        command("--data", str(tmp_path), "--port", str(port)),
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None
-        deadline = time.monotonic() + LONG_ENOUGH_S
-        while time.monotonic() < deadline:
-            with contextlib.suppress(ConnectionRefusedError):
-                early = RawClient(f"127.0.0.1:{port}")
-                break
-        with early:
-            answer = early.ask(ApiKey.API_VERSIONS, 3, ApiVersionsRequest("test", "1"))
-            assert answer.error_code == 0
-            assert process.stdout.readline().startswith("millstream ready")
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_two_signals_are_one_clean_shutdown(tmp_path: Path) -> None:

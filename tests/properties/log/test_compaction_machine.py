@@ -28,7 +28,7 @@ DIRECTORY = "/data/t-0"
 DELETE_RETENTION_MS = 1_000
 CONFIG = LogConfig(
     cleanup_policy=frozenset({"compact"}), segment_bytes=600, index_interval_bytes=100, file_delete_delay_ms=50,
-    delete_retention_ms=DELETE_RETENTION_MS, message_timestamp_after_max_ms=2**62,
+    delete_retention_ms=DELETE_RETENTION_MS, message_timestamp_after_max_ms=2**62, retention_ms=1, retention_bytes=1,
 )  # fmt: skip
 KEYS = [b"a", b"b", b"c", b"d"]
 PRODUCERS = (7, 8)
@@ -113,7 +113,8 @@ class CompactionMachine(RuleBasedStateMachine):
     @rule(later=st.integers(1, 700))
     def wait(self, later: int) -> None:
         self.now = Instant(self.now.wall_ms + later, self.now.monotonic_ms + later)
-        self.log.maintain(0, self.now)
+        self.log.maintain(self.log.log_end_offset, self.now)
+        assert self.log.log_start_offset == 0, "a compacted log loses nothing by age"
 
     # --- cleaning
 

@@ -157,6 +157,58 @@ async def test_an_interval_of_0_means_once() -> None:
     assert directory.recovery_points == 1
 
 
+async def test_recovery_points_of_every_directory_are_written() -> None:
+    directories: Any = [FakeDirectory(), FakeDirectory()]
+    partitions: Any = FakePartitions()
+    flusher: Any = None
+    background = BackgroundWork(directories, partitions, flusher, DiskPool(), SystemClock())
+    await background.checkpoint_recovery_points()
+    await background.checkpoint_recovery_points()
+    assert [each.recovery_points for each in directories] == [2, 2]
+
+
+async def test_each_task_comes_back_after_the_time_that_is_set_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A task pauses once before its work begins, and once before each round of it."""
+    pauses: dict[str, list[float]] = {}
+
+    async def noted(seconds: float) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        pauses.setdefault(task.get_name(), []).append(seconds)
+        if len(pauses[task.get_name()]) == 3:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    config = broker_config(
+        {
+            "log.initial.task.delay.ms": "7000",
+            "replica.high.watermark.checkpoint.interval.ms": "1000",
+            "log.flush.offset.checkpoint.interval.ms": "2000",
+            "log.flush.start.offset.checkpoint.interval.ms": "3000",
+            "producer.id.expiration.check.interval.ms": "4000",
+            "log.retention.check.interval.ms": "5000",
+        }
+    )
+    started: list[asyncio.Task[None]] = []
+    starter: Any = SimpleNamespace(
+        start=lambda coroutine, name: started.append(asyncio.create_task(coroutine, name=name))
+    )
+    work(FakeDirectory(), FakePartitions(), []).start(config, starter)
+    await asyncio.gather(*started, return_exceptions=True)
+    assert {
+        name.removeprefix("background: "): set(told[1:]) for name, told in pauses.items()
+    }.items() >= {
+        "high watermarks": {1.0},
+        "recovery points": {2.0},
+        "log start offsets": {3.0},
+        "silent producers": {4.0},
+        "retention": {5.0},
+    }.items()
+    assert {pauses[f"background: {name}"][0] for name in ("recovery points", "retention")} == {7.0}
+
+
 async def test_work_that_fails_on_the_disk_is_tried_again() -> None:
     directory = FakeDirectory()
     attempts: list[int] = []

@@ -14,6 +14,7 @@ from millstream.broker.broker_state import BrokerLife
 from millstream.broker.config import BrokerConfig, broker_config
 from millstream.broker.data_directory import open_data_directories
 from millstream.broker.disk_pool import DiskPool
+from millstream.broker.features import SUPPORTED_FEATURES
 from millstream.broker.listeners import Listener
 from millstream.broker.node_parts import NodeParts
 from millstream.broker.node_tasks import NodeTasks
@@ -25,8 +26,12 @@ from millstream.errors import (
 )
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
-from millstream.model import TopicPartition, uuid_text
+from millstream.model import TopicPartition, Uuid, uuid_text
+from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
+from millstream.protocol.generated.broker_registration import BrokerRegistrationRequest, Feature
+from millstream.protocol.generated.broker_registration import Listener as BrokerListener
 from millstream.protocol.generated.create_topics import (
+    CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
@@ -44,7 +49,8 @@ from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
-CONFIG = broker_config({"log.dirs": "data", "log.retention.hours": "2"})
+SETTINGS = {"log.dirs": "data", "log.retention.hours": "2"}
+CONFIG = broker_config(SETTINGS)
 
 
 @dataclass
@@ -102,7 +108,7 @@ async def node(
         async with asyncio.TaskGroup() as group:
             tasks = NodeTasks(group)
             parts = NodeParts(
-                CONFIG,
+                config,
                 directories,
                 environment,
                 SystemClock(),
@@ -208,6 +214,52 @@ async def test_logs_follow_their_topics_configuration_and_the_brokers_defaults()
             Controller.handle_incremental_alter_configs, request
         )
         assert running.parts.node.partitions.get("t", 0).log.config.max_message_bytes == 2000
+
+
+async def test_a_topic_that_has_no_log_here_may_be_configured() -> None:
+    async with node(SimFileSystem(), clean=False) as running:
+        controller = running.parts.node.controller
+        await running.create("here")
+        await add_second_broker(running)
+        elsewhere = CreatableReplicaAssignment(partition_index=0, broker_ids=[2])
+        topic = CreatableTopic(
+            name="elsewhere", num_partitions=-1, replication_factor=-1, assignments=[elsewhere]
+        )
+        created = await controller.submit(
+            Controller.handle_create_topics, CreateTopicsRequest(topics=[topic])
+        )
+        assert created.topics[0].error_code == 0
+        change = AlterableConfig(name="max.message.bytes", config_operation=0, value="2000")
+        resources = [
+            AlterConfigsResource(resource_type=2, resource_name=name, configs=[change])
+            for name in ("elsewhere", "here")
+        ]
+        answer = await controller.submit(
+            Controller.handle_incremental_alter_configs,
+            IncrementalAlterConfigsRequest(resources=resources),
+        )
+        assert [each.error_code for each in answer.responses] == [0, 0]
+        assert [name for name, _ in running.parts.node.partitions.all()] == [
+            TopicPartition("here", 0)
+        ]
+        assert running.parts.node.partitions.get("here", 0).log.config.max_message_bytes == 2000
+
+
+async def add_second_broker(running: Running) -> None:
+    features = [
+        Feature(name=name, min_supported_version=r.lowest, max_supported_version=r.highest)
+        for name, r in SUPPORTED_FEATURES.items()
+    ]
+    request = BrokerRegistrationRequest(
+        broker_id=2, cluster_id=running.parts.node.identity.cluster_id, incarnation_id=Uuid(b"2" * 16),
+        listeners=[BrokerListener(name="PLAINTEXT", host="b", port=1)], features=features, log_dirs=[Uuid(b"d" * 16)],
+    )  # fmt: skip
+    controller = running.parts.node.controller
+    registered = await controller.submit(Controller.handle_broker_registration, request)
+    alive = BrokerHeartbeatRequest(
+        broker_id=2, broker_epoch=registered.broker_epoch, current_metadata_offset=registered.broker_epoch
+    )  # fmt: skip
+    await controller.submit(Controller.handle_broker_heartbeat, alive)
 
 
 async def test_what_is_changed_while_the_node_runs_counts_at_once() -> None:
@@ -350,6 +402,27 @@ async def test_new_partitions_go_to_the_directory_with_the_fewest() -> None:
     async with node(disk, TWO) as running:
         assert running.append("t", b"x") == 0
         assert [len(in_directory(disk, path)) for path in "ab"] == [5, 5]
+
+
+async def test_each_directory_says_to_which_node_and_cluster_it_belongs() -> None:
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        cluster = running.parts.node.identity.cluster_id
+        own = [uuid_text(each.meta.directory_id) for each in running.directories]
+    assert len(set(own)) == 2
+    for path, directory_id in zip("ab", own, strict=True):
+        lines = disk.read(f"{path}/meta.properties").decode().splitlines()
+        assert sorted(line for line in lines if line != "#") == [
+            f"cluster.id={cluster}", f"directory.id={directory_id}", "node.id=1", "version=1",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("enabled", "cleaners"), [("true", 1), ("false", 0)])
+async def test_the_cleaner_runs_unless_it_is_switched_off(enabled: str, cleaners: int) -> None:
+    config = broker_config({**SETTINGS, "log.cleaner.enable": enabled})
+    async with node(SimFileSystem(), config):
+        names = [task.get_name() for task in asyncio.all_tasks()]
+        assert names.count("log cleaner") == cleaners
 
 
 async def test_the_metadata_tell_where_each_replica_lives() -> None:

@@ -114,6 +114,18 @@ def test_a_silent_broker_is_fenced_when_its_session_ends(make_world: Callable) -
     assert world.controller.session_deadline_ms(9_000) == 17_000
 
 
+def test_a_silence_shorter_than_the_session_changes_nothing(make_world: Callable) -> None:
+    world = make_world()
+    world.start_brokers(1)
+    create(world, "t", [1])
+    before, written = world.image, len(world.log)
+    for _ in range(3):
+        world.now_ms += 8_999
+        world.submit(Controller.handle_expired_sessions, None)
+        assert not world.heartbeat(1).is_fenced
+    assert (world.written(written), world.image) == ([], before)
+
+
 def test_a_broker_that_comes_back_leads_what_waited_for_it(make_world: Callable) -> None:
     world = make_world()
     world.start_brokers(1, 2)

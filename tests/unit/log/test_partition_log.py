@@ -451,6 +451,19 @@ def test_retention_by_size_drops_what_exceeds_it(world):
     assert log.log_start_offset == (4 * one - 250) // one
 
 
+@pytest.mark.parametrize(("policies", "left"), [({"compact"}, 0), ({"compact", "delete"}, 4)])
+def test_a_log_that_is_only_compacted_loses_nothing_by_age_or_size(world, policies, left):
+    log = world.open(
+        LogConfig(
+            segment_bytes=200, retention_ms=1, retention_bytes=1, cleanup_policy=frozenset(policies)
+        )
+    )
+    for _ in range(4):
+        world.append(log, b"x" * 50)
+    assert log.maintain(upper_bound=4, now=world.later(10_000_000)) == left
+    assert log.log_start_offset == left
+
+
 def test_retention_never_reaches_the_high_watermark(world):
     log = world.open(LogConfig(segment_bytes=200, retention_ms=1))
     for _ in range(3):

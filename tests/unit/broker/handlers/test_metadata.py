@@ -64,6 +64,14 @@ def test_a_partition_is_told_with_its_leader_and_replicas(node: object) -> None:
     )
 
 
+def test_what_is_known_is_told_without_the_controller(node: object) -> None:
+    node.create("a")
+    node.controller = None
+    response = ask(node, 13, "a", "nope")
+    assert summary(response) == [("a", 0, 1), ("nope", UNKNOWN_TOPIC, 0)]
+    assert response.topics[0].partitions[0].leader_id == 1
+
+
 def test_unknown_illegal_and_repeated_names(node: object) -> None:
     node.create("a")
     assert summary(ask(node, 13, "a", "nope", "a b", "a")) == [

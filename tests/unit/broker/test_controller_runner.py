@@ -1,0 +1,120 @@
+"""Requests of the controller: one after the other, answered when committed, and by nobody who does not lead any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+import pytest
+
+from millstream.broker.controller_runner import ControllerRunner
+from millstream.controller.controller import Controller
+from millstream.controller.settings import ControllerSettings
+from millstream.errors import NotController, TopicAlreadyExists
+from millstream.metadata.image import MetadataImage
+from millstream.metadata.loader import MetadataBatch
+from millstream.model import BrokerId, LeaderEpoch
+from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
+from millstream.protocol.generated.broker_registration import (
+    BrokerRegistrationRequest,
+    Feature,
+    Listener,
+)
+from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.protocol.generated.metadata_records import NoOpRecord
+from millstream.protocol.record_frames import decode_metadata_record
+from millstream.raft.ready import LeaderAndEpoch
+from millstream.runtime.system import SystemClock, SystemRandom
+
+ME, ANOTHER = BrokerId(1), BrokerId(2)
+LEADING = LeaderAndEpoch(ME, LeaderEpoch(1))
+
+
+class Log:
+    """What was proposed; `commit` tells of it."""
+
+    def __init__(self) -> None:
+        settings = ControllerSettings(cluster_id="c", node_id=1)
+        self.runner = ControllerRunner(
+            settings, MetadataImage(cluster_id="c"), SystemClock(), SystemRandom(), 60_000
+        )
+        driver: Any = self
+        self.runner.attach(driver)
+        self.end = 0
+        self.proposed: list[tuple[int, list[bytes]]] = []
+
+    def propose(self, records: Sequence[bytes], epoch: LeaderEpoch) -> int:
+        assert epoch == 1
+        first, self.end = self.end, self.end + len(records)
+        self.proposed.append((first, list(records)))
+        return first
+
+    def commit(self) -> None:
+        batches, self.proposed = self.proposed, []
+        for first, values in batches:
+            records = [decode_metadata_record(memoryview(value)) for value in values]
+            last = first + len(records) - 1
+            self.runner.committed(MetadataBatch(first, last, 1, records))
+
+    async def settle(self, request: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.create_task(request)
+        await asyncio.sleep(0)
+        self.commit()
+        return await task
+
+
+@pytest.fixture
+async def log() -> Log:
+    """One broker is registered and up; this node leads."""
+    log = Log()
+    log.runner.leadership_changed(LEADING)
+    log.end = 1
+    log.runner.committed(MetadataBatch(0, 0, 1, [NoOpRecord()]))
+    log.commit()
+    registration = BrokerRegistrationRequest(
+        broker_id=1, cluster_id="c", listeners=[Listener(name="P", host="h", port=1)],
+        features=[Feature(name="metadata.version", min_supported_version=1, max_supported_version=30)],
+    )  # fmt: skip
+    submit = log.runner.submit
+    registered = await log.settle(submit(Controller.handle_broker_registration, registration))
+    epoch = registered.broker_epoch
+    alive = BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=epoch)
+    await log.settle(submit(Controller.handle_broker_heartbeat, alive))
+    return log
+
+
+def create(log: Log, name: str) -> asyncio.Task[Any]:
+    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    request = CreateTopicsRequest(topics=[topic])
+    return asyncio.create_task(log.runner.submit(Controller.handle_create_topics, request))
+
+
+async def test_requests_are_handled_one_after_the_other_and_answered_when_committed(
+    log: Log,
+) -> None:
+    """The second sees what the first wrote, although neither is committed."""
+    asked = [create(log, name) for name in ("a", "a", "b")]
+    before = log.end
+    await asyncio.sleep(0)
+    assert [first for first, _ in log.proposed] == [before, before + 2]  # a topic, a partition
+    assert [task.done() for task in asked] == [False, False, False]
+    assert "a" not in log.runner.image.topics.by_name
+    log.commit()
+    answers = [(await task).topics[0].error_code for task in asked]
+    assert answers == [0, TopicAlreadyExists.code, 0]
+    assert sorted(log.runner.image.topics.by_name) == ["a", "b"]
+
+
+async def test_who_leads_no_more_refuses_what_waits_and_does_no_work(log: Log) -> None:
+    waiting = create(log, "a")
+    await asyncio.sleep(0)
+    assert log.runner.session_deadline_ms() is not None
+    log.runner.leadership_changed(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
+    with pytest.raises(NotController, match="has moved"):
+        await waiting
+    written = log.end
+    with pytest.raises(NotController):
+        await create(log, "b")
+    assert log.end == written, "nothing is proposed"
+    assert log.runner.session_deadline_ms() is None, "nobody is fenced, so no leader is elected"
