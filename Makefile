@@ -2,7 +2,7 @@
 PYTHON_BIN := .venv/bin/python
 PYTEST_FLAGS ?= -n 2 --dist worksteal
 
-.PHONY: help demo test test-failed check bench codegen docs oracle oracle-broker oracle-clients oracle-streams compat-kafka-python attacks faults fuzz sim soak lock setup-demo setup-dev clean
+.PHONY: help demo test test-failed check bench codegen docs oracle oracle-broker oracle-clients oracle-streams compat-kafka-python attacks faults fuzz sim soak lock wheel setup-demo setup-dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-20s %s\n", $$1, $$2}'
@@ -72,6 +72,9 @@ sim: setup-dev  ## seeded simulations of the pure cores: `make sim SEEDS=0-999`,
 lock: setup-dev  ## pin what requirements/*.in want; `make lock LOCK_FLAGS=--upgrade` for the newest of all
 	@scripts/lock $(LOCK_FLAGS)
 
+wheel: setup-dev  ## a wheel with compiled leaves, for this Python: dist/millstream-*.whl
+	@scripts/wheel dist
+
 clean:  ## forget the environment and everything built
-	rm -rf .venv build out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src -name '*_compiled.*.so' -exec rm {} +

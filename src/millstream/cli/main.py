@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
-from millstream import __version__
+from millstream.cli.version import version_option
 
 
 class Verb(NamedTuple):
@@ -60,7 +60,7 @@ class _Verbs(click.Group):
 
 
 @click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="millstream")
+@version_option
 def main() -> None:
     """Kafka and Kafka Streams in Python, with pipelines that run on Apache Spark."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import click
 
-from millstream import __version__
+from millstream.cli.version import version_option
 
 
 @click.command(
@@ -39,7 +39,7 @@ from millstream import __version__
     help="How events are written to standard error.",
 )
 @click.option("--until-end-of-input", is_flag=True, hidden=True)
-@click.version_option(__version__, prog_name="millstream")
+@version_option
 def server(
     config: str | None,
     *,

@@ -25,6 +25,7 @@ from millstream.cli.log_output import write_log
 from millstream.cli.node_settings import read_settings
 from millstream.errors import ConfigError, MillstreamError
 from millstream.net.event_loop import event_loop_factory
+from millstream.runtime.native import interpreted_note
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
 _LOGGER = logging.getLogger(__name__)
@@ -106,13 +107,16 @@ def _signalled(process: NodeProcess, number: signal.Signals) -> None:
 
 
 def _announce(report: ReadyReport, config: BrokerConfig) -> None:
+    note = interpreted_note()
+    speed = "" if note is None else f"\n  speed       {note}"
     click.echo(
         f"Millstream {__version__}, node {report.node_id} of cluster {report.cluster_id}\n"
         f"  bootstrap   {report.bootstrap}\n"
         f"  listeners   {report.listeners}\n"
         f"  data        {report.data_directory}\n"
         f"  durability  {config.millstream_flush_on_ack}: {_FLUSH_WORDS[config.millstream_flush_on_ack]}\n"
-        "  security    none: every client may do everything; keep it on a private network",
+        "  security    none: every client may do everything; keep it on a private network"
+        f"{speed}",
         err=True,
     )
     _LOGGER.info("started")

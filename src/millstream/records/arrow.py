@@ -34,13 +34,15 @@ from millstream.records.batch import (
 from millstream.records.builder import PLAIN, BatchOptions, RecordsSummary, finish_batch
 from millstream.records.compression import DECOMPRESSED_BYTES_MAX, BytesLike
 from millstream.records.record import records_section
-from millstream.runtime.native import load_leaf
+from millstream.runtime.native import load_leaf, warn_where_interpreted
 
 if TYPE_CHECKING:
     from millstream.records import walker, writer
 else:
     walker = load_leaf("millstream.records.walker")
     writer = load_leaf("millstream.records.writer")
+
+warn_where_interpreted("reading and writing Arrow batches")  # imported at their first use, so once
 
 HEADER_FIELDS: Final = [
     pa.field("key", pa.string(), nullable=False),

@@ -1,15 +1,30 @@
-"""Compiled twins of the few modules that have one ("leaves", docs/adr/0005)."""
+"""Compiled twins of the few modules that have one ("leaves", docs/adr/0005), and what to say where there are none."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import logging
 import os
 from types import ModuleType
+from typing import Final
+
+_LOGGER = logging.getLogger(__name__)
+
+LEAVES: Final = (
+    "millstream.clients.core.consumer_record",
+    "millstream.clients.core.murmur2",
+    "millstream.records.walker",
+    "millstream.records.writer",
+)
+"""The modules that setup.py compiles."""
+
+_PURE: Final = "MILLSTREAM_PURE"
 
 
 def load_leaf(name: str) -> ModuleType:
     """The compiled twin of module `name`, or the module itself where none was built or MILLSTREAM_PURE=1 is set."""
-    if os.environ.get("MILLSTREAM_PURE") != "1":
+    if os.environ.get(_PURE) != "1":
         compiled = f"{name}_compiled"
         try:
             return importlib.import_module(compiled)
@@ -17,3 +32,24 @@ def load_leaf(name: str) -> ModuleType:
             if error.name != compiled:
                 raise
     return importlib.import_module(name)
+
+
+def interpreted_note() -> str | None:
+    """What somebody should know who runs without compiled leaves, and do about it; None where they are all there."""
+    if os.environ.get(_PURE) == "1":
+        return (
+            f"interpreted, several times slower than compiled, because {_PURE}=1 is set; unset it"
+        )
+    if all(importlib.util.find_spec(f"{leaf}_compiled") is not None for leaf in LEAVES):
+        return None
+    return (
+        "interpreted, several times slower than compiled; install Millstream from a wheel for this Python, "
+        "or again where there is a C compiler (Debian: apt-get install gcc python3-dev)"
+    )
+
+
+def warn_where_interpreted(what: str) -> None:
+    """A warning in the log that `what` is slow here, where it is."""
+    note = interpreted_note()
+    if note is not None:
+        _LOGGER.warning("%s: %s", what, note)

@@ -28,6 +28,11 @@ rows = pa.RecordBatch.from_pydict({"key": pa.array([b"k"], pa.binary()), "value"
 print(to_arrow(encoded).column("value").to_pylist())
 """
 
+_INTERPRETED = (
+    "interpreted, several times slower than compiled; install Millstream from a wheel for this Python, "
+    "or again where there is a C compiler (Debian: apt-get install gcc python3-dev)"
+)
+
 _SUITE = {
     "conftest.py": """
 import sys
@@ -75,6 +80,15 @@ def test_it_works_interpreted(installed: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert used.returncode == 0, used.stderr
     assert used.stdout == "[b'v']\n"
+    assert used.stderr == f"reading and writing Arrow batches: {_INTERPRETED}\n"
+
+
+def test_the_version_says_that_it_is_interpreted(installed: Path, tmp_path: Path) -> None:
+    used = subprocess.run(
+        ["millstream", "--version"],
+        cwd=tmp_path, env=environment(installed), capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False,
+    )  # fmt: skip
+    assert used.stdout == f"millstream, version 0.1.0\n{_INTERPRETED}\n"
 
 
 def test_the_command_explains_itself(installed: Path, tmp_path: Path) -> None:
@@ -87,15 +101,16 @@ def test_the_command_explains_itself(installed: Path, tmp_path: Path) -> None:
 
 
 def test_the_command_starts_a_server(installed: Path, tmp_path: Path) -> None:
-    with subprocess.Popen(
+    with (tmp_path / "said").open("w") as said, subprocess.Popen(
         ["millstream", "server", "--port", "0", "--ephemeral"],
-        cwd=tmp_path, env=environment(installed), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        cwd=tmp_path, env=environment(installed), stdout=subprocess.PIPE, stderr=said, text=True,
     ) as server:  # fmt: skip
         assert server.stdout is not None
         ready = server.stdout.readline()
         server.terminate()
         assert server.wait(LONG_ENOUGH_S) == 0
     assert ready.startswith("millstream ready bootstrap=127.0.0.1:")
+    assert f"\n  speed       {_INTERPRETED}\n" in (tmp_path / "said").read_text()
 
 
 @pytest.mark.parametrize(

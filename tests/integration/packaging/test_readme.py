@@ -49,7 +49,9 @@ def test_every_command_of_the_readme_is_run_by_a_test() -> None:
     assert set(SHELL) == set(KNOWN)
 
 
-@pytest.mark.parametrize("target", ["check", "test", "bench", "codegen", "docs", "oracle", "lock"])
+@pytest.mark.parametrize(
+    "target", ["check", "test", "bench", "codegen", "docs", "oracle", "lock", "wheel"]
+)
 def test_make_targets_exist(target: str) -> None:
     done = run(f"make --dry-run {target}")
     assert done.returncode == 0, done.stderr

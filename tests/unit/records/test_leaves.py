@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from pathlib import Path
 
 import pytest
 
-from millstream.runtime.native import load_leaf
+from millstream.runtime import native
+from millstream.runtime.native import LEAVES, interpreted_note, load_leaf, warn_where_interpreted
 
 WALKER = "millstream.records.walker"
 
@@ -23,3 +26,46 @@ def test_compiled_twin_is_preferred_where_it_was_built(monkeypatch: pytest.Monke
 def test_module_without_a_compiled_twin_is_its_own_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MILLSTREAM_PURE", raising=False)
     assert load_leaf("millstream.records.batch").__name__ == "millstream.records.batch"
+
+
+def test_the_leaves_that_are_looked_for_are_those_that_are_built() -> None:
+    setup = (Path(__file__).resolve().parents[3] / "setup.py").read_text()
+    assert list(LEAVES) == re.findall(r'"(millstream\.[\w.]+)"', setup)
+
+
+def built(monkeypatch: pytest.MonkeyPatch, leaves: tuple[str, ...]) -> None:
+    """As if these and no others had been compiled."""
+    monkeypatch.delenv("MILLSTREAM_PURE", raising=False)
+    names = {f"{leaf}_compiled" for leaf in leaves}
+    monkeypatch.setattr(
+        native.importlib.util, "find_spec", lambda name: name if name in names else None
+    )
+
+
+def test_nothing_is_said_where_all_leaves_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    built(monkeypatch, LEAVES)
+    assert interpreted_note() is None
+    warn_where_interpreted("counting")
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("missing", LEAVES)
+def test_one_missing_leaf_is_said_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, missing: str
+) -> None:
+    built(monkeypatch, tuple(leaf for leaf in LEAVES if leaf != missing))
+    warn_where_interpreted("counting")
+    assert caplog.messages == [
+        "counting: interpreted, several times slower than compiled; install Millstream from a wheel for this Python, "
+        "or again where there is a C compiler (Debian: apt-get install gcc python3-dev)"
+    ]
+
+
+def test_who_asked_for_pure_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    built(monkeypatch, LEAVES)
+    monkeypatch.setenv("MILLSTREAM_PURE", "1")
+    assert interpreted_note() == (
+        "interpreted, several times slower than compiled, because MILLSTREAM_PURE=1 is set; unset it"
+    )

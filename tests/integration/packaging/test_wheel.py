@@ -1,0 +1,103 @@
+"""`make wheel` builds a wheel that runs compiled where there is no C compiler."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.patience import LONG_ENOUGH_S
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).resolve().parents[3]
+
+_USE = """
+import logging, sys
+import millstream
+import pyarrow as pa
+from millstream.runtime.native import LEAVES, interpreted_note, load_leaf
+logging.basicConfig(stream=sys.stdout)
+from millstream.records.arrow import from_arrow, to_arrow
+rows = pa.RecordBatch.from_pydict({"key": pa.array([b"k"], pa.binary()), "value": pa.array([b"v"], pa.binary())})
+(encoded,) = from_arrow(rows)
+print(to_arrow(encoded).column("value").to_pylist())
+print(millstream.__file__.startswith(sys.prefix), interpreted_note(), *(load_leaf(leaf).__name__ for leaf in LEAVES))
+"""
+
+
+def build(target: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ROOT / "scripts/wheel"), str(target)],
+        env={**os.environ, "PYTHON": sys.executable, **environment},
+        capture_output=True, text=True, timeout=500, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler (Debian: apt-get install gcc python3-dev)")
+    target = tmp_path_factory.mktemp("dist")
+    done = build(target)
+    assert done.returncode == 0, done.stderr
+    (built,) = target.iterdir()
+    assert done.stdout == f"{built}\n"
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of programs of an environment with the wheel. What it depends on is taken from the tests' own."""
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, with_pip=True)
+    subprocess.run(
+        [home / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)],
+        check=True, timeout=LONG_ENOUGH_S,
+    )  # fmt: skip
+    (site,) = home.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return home / "bin"
+
+
+def run(installed: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Nothing is on the PATH but the environment: no compiler."""
+    environment = {"PATH": str(installed), "HOME": str(installed)}
+    return subprocess.run(
+        [str(installed / command[0]), *command[1:]],
+        cwd=installed, env=environment, capture_output=True, text=True, timeout=LONG_ENOUGH_S, check=False,
+    )  # fmt: skip
+
+
+def test_the_tag_is_one_that_any_linux_of_the_last_ten_years_takes(wheel: Path) -> None:
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert wheel.name.startswith(f"millstream-0.1.0-{python}-{python}-manylinux")
+
+
+def test_all_leaves_are_compiled_and_nothing_is_said(installed: Path) -> None:
+    used = run(installed, "python", "-c", _USE)
+    assert used.returncode == 0, used.stderr
+    assert used.stdout.splitlines() == [
+        "[b'v']",
+        "True None millstream.clients.core.consumer_record_compiled millstream.clients.core.murmur2_compiled "
+        "millstream.records.walker_compiled millstream.records.writer_compiled",
+    ]
+
+
+def test_the_version_has_one_line(installed: Path) -> None:
+    assert run(installed, "millstream", "--version").stdout == "millstream, version 0.1.0\n"
+
+
+def test_without_a_compiler_no_slow_wheel_is_built(tmp_path: Path) -> None:
+    done = build(tmp_path, CC="/bin/false")
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "wheel: 0 of 4 leaves were compiled; is there a C compiler (Debian: apt-get install gcc python3-dev)?\n"
+    )
+    assert list(tmp_path.iterdir()) == []
