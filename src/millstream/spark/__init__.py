@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.runtime.lazy import names_of
 
 if TYPE_CHECKING:
+    from millstream.spark.position import StoreOutOfDate
     from millstream.spark.reading import DataLoss
     from millstream.spark.runner import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
     from millstream.spark.session import SparkOptions, configure
@@ -16,6 +17,7 @@ else:
     __getattr__ = names_of(
         __name__,
         {
+            "millstream.spark.position": "StoreOutOfDate",
             "millstream.spark.reading": "DataLoss",
             "millstream.spark.runner": "MicroBatchRunner PipelineFailed Progress RunnerOptions",
             "millstream.spark.session": "SparkOptions configure",
@@ -31,6 +33,7 @@ __all__ = [
     "Progress",
     "RunnerOptions",
     "SparkOptions",
+    "StoreOutOfDate",
     "configure",
     "register",
 ]

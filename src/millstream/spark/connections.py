@@ -32,6 +32,8 @@ class Connections:
     metadata_age_ms: int = METADATA_AGE_MS
     compression_type: str = "none"
     runner: asyncio.Runner = field(default_factory=asyncio.Runner)
+    verified: set[object] = field(default_factory=set)
+    """What needs to be looked at once in a process, and was."""
     _reader: RangeReader | None = None
     _producer: Producer | None = None
     _watcher: Consumer | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from millstream.clients import BatchDelivery, Producer
 from millstream.clients.core.murmur2 import partition_for_key
 from millstream.spark.origin import Origin, add_origin
-from millstream.streams.kernel.batch import SinkBatch
+from millstream.streams.kernel.batch import SinkBatch, concatenate
 from millstream.streams.kernel.task import TaskOutput
 
 if TYPE_CHECKING:
@@ -25,12 +25,16 @@ class Destination:
     origin: Origin
 
 
-async def write(producer: Producer, output: TaskOutput, to: Destination) -> None:
-    """Changelogs and outputs, side by side. Returns once every record is acknowledged; raises the first error."""
-    deliveries = [
-        await producer.send_batch(batch.topic, _columns(batch), partition=to.partition)
+async def write(producer: Producer, output: TaskOutput, to: Destination) -> dict[str, int]:
+    """Changelogs and outputs, side by side. Returns once every record is acknowledged; raises the first error.
+
+    Gives back, by changelog topic, the offset of a record that was written to it.
+    """
+    logged = {
+        batch.topic: await producer.send_batch(batch.topic, _columns(batch), partition=to.partition)
         for batch in output.changelogs.values()
-    ]
+    }
+    deliveries = list(logged.values())
     for batch in output.sinks.values():
         rows = _columns(batch)
         if batch.topic in to.repartition_topics:
@@ -39,6 +43,25 @@ async def write(producer: Producer, output: TaskOutput, to: Destination) -> None
     await producer.flush()
     for delivery in deliveries:
         await delivery
+    return {topic: delivery.result()[-1].offset for topic, delivery in logged.items()}
+
+
+def together(first: TaskOutput, second: TaskOutput) -> TaskOutput:
+    """Both as one, so that the records of one topic stay in one order and are numbered together."""
+    return TaskOutput(
+        _joined(first.sinks, second.sinks),
+        _joined(first.changelogs, second.changelogs),
+        first.processed + second.processed,
+    )
+
+
+def _joined(
+    first: Mapping[str, SinkBatch], second: Mapping[str, SinkBatch]
+) -> dict[str, SinkBatch]:
+    return {
+        topic: concatenate([each[topic] for each in (first, second) if topic in each])
+        for topic in {**first, **second}
+    }
 
 
 def record_count(batches: Mapping[str, SinkBatch]) -> int:

@@ -10,8 +10,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from socket import gethostname
 
+from millstream.errors import MillstreamError
+from millstream.spark.coverage import Coverage
 from millstream.streams.kernel.task import StreamTask
+
+
+class StoreOutOfDate(MillstreamError):
+    """The stores of a task lack records that were counted elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +26,13 @@ class Position:
     """`offsets`: the next one to process, by input topic. `seen`: see `origin`, by repartition topic.
 
     `times`: by input topic, the largest timestamp so far; the task of the next micro-batch goes on with them.
+    `changelogs`: by changelog topic, an offset that it ends behind, as long as it is the one that was written.
     """
 
     offsets: Mapping[str, int] = field(default_factory=dict)
     seen: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     times: Mapping[str, int] = field(default_factory=dict)
+    changelogs: Mapping[str, int] = field(default_factory=dict)
 
     def encode(self) -> str:
         return json.dumps(asdict(self), separators=(",", ":"))
@@ -31,6 +40,25 @@ class Position:
     @classmethod
     def decode(cls, text: str) -> Position:
         return cls(**json.loads(text))
+
+
+def require_continuation(
+    position: Position, coverage: Coverage, task_id: str, directory: str
+) -> None:
+    """Raises StoreOutOfDate where the stores have not counted what lies before the micro-batch.
+
+    Stores that are ahead are good: a repeated micro-batch passes over what they have counted.
+    """
+    for topic, (start, _) in coverage.items():
+        counted = position.offsets.get(topic)
+        if counted is not None and counted < start:
+            raise StoreOutOfDate(
+                f"the stores of task {task_id} in {directory} on {gethostname()} have counted topic {topic} up to offset "
+                f"{counted}, and this micro-batch begins at {start}: the records between were counted in another directory, "
+                "by another executor with a disk of its own, or these stores are an old copy. Counting on would give wrong "
+                "results. Let all executors share one directory, or run one executor. "
+                f"To go on, stop the query and delete {directory}/{task_id}: its stores are then restored from their changelogs"
+            )
 
 
 def stored_position(task: StreamTask, file: Path) -> Position | None:

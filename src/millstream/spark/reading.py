@@ -15,6 +15,7 @@ from pyspark.sql.datasource import InputPartition
 from millstream.errors import MillstreamError, OffsetOutOfRange
 from millstream.model import Offset, TopicPartition
 from millstream.spark.connections import Connections, connections
+from millstream.spark.coverage import Range, announcement
 from millstream.spark.offsets import advanced
 from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions
 
@@ -85,22 +86,29 @@ def starting_offsets(options: SourceOptions) -> dict[TopicPartition, Offset]:
 
 
 def split(begin: Offsets, end: Offsets, *, copartition: bool) -> Sequence[RangesPartition]:
-    """Spark partitions: one for each topic partition with something to read, or for each partition number."""
+    """Spark partitions: one for each topic partition with something to read, or for each partition number.
+
+    One for a partition number has the ranges of all topics, the empty ones too.
+    """
     finish = advanced(begin, end)
     ranges = [
         OffsetRange(tp.topic, tp.partition, begin[tp], finish[tp])
         for tp in sorted(begin, key=lambda tp: (tp.partition, tp.topic))
-        if finish[tp] > begin[tp]
     ]
+    filled = [each for each in ranges if each.end > each.start]
     if not copartition:
-        return [RangesPartition((each,)) for each in ranges]
-    numbers = dict.fromkeys(each.partition for each in ranges)
+        return [RangesPartition((each,)) for each in filled]
+    numbers = dict.fromkeys(each.partition for each in filled)
     return [
         RangesPartition(tuple(r for r in ranges if r.partition == number)) for number in numbers
     ]
 
 
 def read_ranges(options: SourceOptions, ranges: Sequence[OffsetRange]) -> Iterator[pa.RecordBatch]:
+    if options.announce_ranges and ranges:
+        coverage = {each.topic: Range(each.start, each.end) for each in ranges}
+        schema = row_schema(headers=options.include_headers)
+        yield announcement(ranges[0].partition, coverage, schema)
     for each in ranges:
         yield from _read_range(options, each)
 
@@ -155,6 +163,21 @@ def as_rows(records: pa.RecordBatch, topic: str, partition: int) -> pa.RecordBat
         columns.append(records.column("headers").cast(_headers_type()))
         names.append("headers")
     return pa.RecordBatch.from_arrays(columns, names)
+
+
+def row_schema(*, headers: bool) -> pa.Schema:
+    """The columns that `as_rows` gives."""
+    import pyarrow as pa
+
+    columns = [
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", tz="UTC")),
+    ]
+    return pa.schema([*columns, ("headers", _headers_type())] if headers else columns)
 
 
 def _headers_type() -> pa.DataType:

@@ -18,6 +18,7 @@ from uuid import UUID
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
+from millstream.spark.coverage import announced
 from millstream.spark.failures import cause, is_worth_another_start
 from millstream.spark.origin import Origin
 from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
@@ -29,13 +30,15 @@ from millstream.streams.topology.topology import Topology
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
     from pyspark.sql.streaming.query import StreamingQuery
 
 RECORDS_PER_TRIGGER_MAX: Final = 200_000
 _OBSERVE_S: Final = 0.2
+_REPORTS: Final = "reports"
 _STARTS_MAX: Final = 5
 _LOGGER = logging.getLogger(__name__)
-_REPORT: Final = "task string, processed bigint, skipped bigint, written bigint, logged bigint, dropped bigint, restored bigint"
+_REPORT: Final = "task string, read bigint, processed bigint, skipped bigint, written bigint, logged bigint, dropped bigint, restored bigint"
 
 
 class PipelineFailed(MillstreamError):
@@ -175,6 +178,8 @@ class MicroBatchRunner:
         return asyncio.run(prepare())
 
     def _start(self, query: SubTopologyPlan, *, available_now: bool) -> StreamingQuery:
+        from pyspark.sql.functions import sum as sum_of
+
         options = self._options
         source = (
             self._session.readStream.format(FORMAT)
@@ -183,6 +188,7 @@ class MicroBatchRunner:
             .option("startingOffsets", "earliest")
             .option("copartition", "true")
             .option("includeHeaders", "true")
+            .option("announceRanges", "true")
         )
         if options.records_per_trigger_max is not None:
             source = source.option("maxRecordsPerTrigger", str(options.records_per_trigger_max))
@@ -190,6 +196,7 @@ class MicroBatchRunner:
         return (
             source.load()
             .mapInArrow(_task_function(self._task_spec(query)), _REPORT)
+            .observe(_REPORTS, sum_of("read").alias("read"))
             .writeStream.format("noop")
             .queryName(name)
             .option("checkpointLocation", f"{options.checkpoints}/{name}")
@@ -235,8 +242,9 @@ def _task_function(
         first = next((batch for batch in rows if batch.num_rows), None)
         if first is None:
             return
-        with open_run(spec, _origin(first.column("partition")[0].as_py())) as task:
-            report = task.run(_chained(first, rows))
+        partition, coverage = announced(first)
+        with open_run(spec, _origin(partition), coverage) as task:
+            report = task.run(_chained(first.slice(1), rows))
         yield _report_row(report)
 
     return run
@@ -284,8 +292,14 @@ def _observe(
     for progress in query.recentProgress:
         if progress.batchId > seen:
             seen = progress.batchId
-            observe(Progress(plan.id, seen, progress.numInputRows, progress.batchDuration))
+            observe(Progress(plan.id, seen, _records_of(progress), progress.batchDuration))
     return seen
+
+
+def _records_of(progress: StreamingQueryProgress) -> int:
+    """What the tasks have read; Spark counts the rows that tell ranges, too."""
+    reports = progress.observedMetrics.get(_REPORTS)
+    return 0 if reports is None else int(reports["read"] or 0)
 
 
 async def _create_internal_topics(

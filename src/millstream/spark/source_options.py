@@ -28,7 +28,7 @@ _ALIASES: Final = {
 }
 _KNOWN: Final = (
     "bootstrap.servers", "subscribe", "startingoffsets", "maxrecordspertrigger", "polltimeoutms",
-    "includeheaders", "failondataloss", "copartition", "endingoffsets", "discoveryintervalms",
+    "includeheaders", "failondataloss", "copartition", "endingoffsets", "discoveryintervalms", "announceranges",
 )  # fmt: skip
 
 
@@ -50,6 +50,8 @@ class SourceOptions:
     include_headers: bool = False
     fail_on_data_loss: bool = True
     copartition: bool = False
+    announce_ranges: bool = False
+    """For the runner: a row with the ranges before those of each Spark partition; see `coverage`."""
 
 
 def parse_source_options(
@@ -92,6 +94,7 @@ def parse_source_options(
         include_headers=_flag("includeHeaders", given.get("includeheaders", "false")),
         fail_on_data_loss=_flag("failOnDataLoss", given.get("failondataloss", "true")),
         copartition=_flag("copartition", given.get("copartition", "false")),
+        announce_ranges=_flag("announceRanges", given.get("announceranges", "false")),
     )
 
 

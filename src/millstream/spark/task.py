@@ -16,7 +16,7 @@ outputs are written at least once. Exactly-once outputs, and attempts fenced acr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,14 +25,20 @@ from typing import TYPE_CHECKING, Final
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
 from millstream.spark.connections import Connections, connections
+from millstream.spark.coverage import Coverage
 from millstream.spark.origin import Origin, only_new
-from millstream.spark.output import Destination, record_count, write
-from millstream.spark.position import Position, commit, stored_position
+from millstream.spark.output import Destination, record_count, together, write
+from millstream.spark.position import (
+    Position,
+    commit,
+    require_continuation,
+    stored_position,
+)
 from millstream.spark.source_options import EARLIEST, LATEST
 from millstream.streams.config import StreamsConfig
 from millstream.streams.kernel.arrow_bytes import ArrowBytes
 from millstream.streams.kernel.batch import RawBatch
-from millstream.streams.kernel.task import StreamTask, TaskOutput
+from millstream.streams.kernel.task import PreparedCommit, StreamTask, TaskOutput
 from millstream.streams.state.factory import rocksdb_stores
 from millstream.streams.topology.topology import Topology
 
@@ -62,9 +68,10 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """What one run of a task did. `skipped`: input records that an earlier run had counted already."""
+    """What one run of a task did. `skipped`: input records of those `read` that an earlier run had counted already."""
 
     task: str
+    read: int
     processed: int
     skipped: int
     written: int
@@ -76,37 +83,46 @@ class TaskReport:
 class TaskRun:
     """One micro-batch of one task, on open stores; made by `open_run`."""
 
-    def __init__(self, spec: TaskSpec, task: StreamTask, origin: Origin) -> None:
+    def __init__(
+        self, spec: TaskSpec, task: StreamTask, origin: Origin, coverage: Coverage
+    ) -> None:
         self._spec = spec
         self._task = task
         self._origin = origin
+        self._coverage = coverage
         self._link = connections(spec.bootstrap_servers)
         self._file = Path(spec.state_directory) / f"{task.id}.position"
         self._position = Position()
+        self._read = 0
         self._skipped = 0
         self._restored = 0
 
     def run(self, rows: Iterable[pa.RecordBatch]) -> TaskReport:
         """Processes the rows of the source and commits. Raises what the kernel or the broker raises; then nothing is committed."""
         known = stored_position(self._task, self._file)
-        if known is not None:
+        if known is None:
+            # Restored stores have counted what lies before this micro-batch, and later ones must find that they have.
+            starts = {topic: start for topic, (start, _) in self._coverage.items()}
+            self._position = Position(offsets=starts)
+        else:
             self._position = known
+            if self._task.stores:
+                require_continuation(
+                    known, self._coverage, self._task.id, self._spec.state_directory
+                )
             self._require_same_topics()
             self._task.resume(known.times)
         self._restore(is_new=known is None)
         for batch in rows:
             self._add(batch)
-        output = self._task.process(SystemClock().now().wall_ms)
-        prepared = self._task.prepare_commit()
-        assert not prepared.output.sinks, "process has given out every record"
-        assert not prepared.output.changelogs, "process has given out every changelog record"
-        self._write(output)
-        offsets = {**self._position.offsets, **prepared.offsets}
-        times = {**self._position.times, **prepared.partition_times}
-        position = replace(self._position, offsets=offsets, times=times)
-        commit(self._task, position, self._file)
+        processed = self._task.process(SystemClock().now().wall_ms)
+        prepared = self._task.prepare_commit()  # what caches held back comes with it
+        output = together(processed, prepared.output)
+        logged = self._write(output)
+        commit(self._task, self._advanced(prepared, logged), self._file)
         return TaskReport(
             task=self._task.id,
+            read=self._read,
             processed=output.processed,
             skipped=self._skipped,
             written=record_count(output.sinks),
@@ -115,10 +131,24 @@ class TaskRun:
             restored=self._restored,
         )
 
-    def _write(self, output: TaskOutput) -> None:
+    def _advanced(self, prepared: PreparedCommit, logged: Mapping[str, int]) -> Position:
+        """The position after this micro-batch. All its offsets are covered, also those that hold no record."""
+        known = self._position
+        covered = {
+            topic: max(end, known.offsets.get(topic, 0))
+            for topic, (_, end) in self._coverage.items()
+        }
+        return replace(
+            known,
+            offsets={**known.offsets, **prepared.offsets, **covered},
+            times={**known.times, **prepared.partition_times},
+            changelogs={**known.changelogs, **logged},
+        )
+
+    def _write(self, output: TaskOutput) -> dict[str, int]:
         to = Destination(self._origin.task, self._spec.repartition_topics, self._origin)
         try:
-            self._link.run(write(self._link.producer(), output, to))
+            return self._link.run(write(self._link.producer(), output, to))
         except BaseException:
             self._link.discard_producer()
             raise
@@ -129,6 +159,7 @@ class TaskRun:
 
         for topic in pc.unique(batch.column("topic")).to_pylist():
             rows = batch.filter(pc.equal(batch.column("topic"), topic))
+            self._read += rows.num_rows
             first = self._position.offsets.get(topic, 0)
             fresh = rows.filter(pc.greater_equal(rows.column("offset"), first))
             if topic in self._spec.repartition_topics and fresh.num_rows:
@@ -167,16 +198,22 @@ class TaskRun:
             commit(self._task, self._position, self._file)
 
     def _require_same_topics(self) -> None:
-        """A new checkpoint over stores that are there is a good start, unless they know other topics of these names."""
-        if self._origin.batch:
-            return
-        for topic, offset in self._position.offsets.items():
+        """A new checkpoint over stores that are there is a good start, unless they know other topics of these names.
+
+        Changelogs are looked at once in each process: they may have been deleted since the application ran last.
+        """
+        known = {} if self._origin.batch else dict(self._position.offsets)
+        this_task = (self._spec.state_directory, self._task.id)
+        if this_task not in self._link.verified:
+            known |= {topic: offset + 1 for topic, offset in self._position.changelogs.items()}
+        for topic, offset in known.items():
             end = self._offset(topic, LATEST)
             if end < offset:
                 raise ConfigError(
                     f"the stores in {self._spec.state_directory} cover topic {topic} up to offset {offset}, but it ends at {end}: "
                     "it was made anew. Delete the application's directory and its -changelog and -repartition topics"
                 )
+        self._link.verified.add(this_task)
 
     def _offset(self, topic: str, which: int) -> int:
         offsets = self._link.run(self._link.reader().offsets(topic, which))
@@ -184,11 +221,11 @@ class TaskRun:
 
 
 @contextmanager
-def open_run(spec: TaskSpec, origin: Origin) -> Iterator[TaskRun]:
-    """The task `origin.task` with its stores open. Raises StoreLocked."""
+def open_run(spec: TaskSpec, origin: Origin, coverage: Coverage) -> Iterator[TaskRun]:
+    """The task `origin.task` with its stores open, for the offsets that the micro-batch covers. Raises StoreLocked."""
     task = _open(spec, origin.task)
     try:
-        yield TaskRun(spec, task, origin)
+        yield TaskRun(spec, task, origin, coverage)
     finally:
         task.close()
 

@@ -105,6 +105,25 @@ def test_state_goes_on_over_micro_batches_restarts_and_a_lost_directory(
         counting.run()
 
 
+def test_an_executor_with_a_disk_of_its_own_does_not_count_on(counting: Application) -> None:
+    """The stores of another executor are a directory that was put aside, and comes back when the task does."""
+    state, elsewhere = counting.directory / "state", counting.directory / "elsewhere"
+    put_words(counting, *"abca")
+    counting.run()
+    state.rename(elsewhere)
+    put_words(counting, *"abca")
+    counting.run()
+    assert counts(counting) == {"a": 4, "b": 2, "c": 2}, "restored from the changelog"
+    shutil.rmtree(state)
+    elsewhere.rename(state)
+    put_words(counting, *"abca")
+    with pytest.raises(PipelineFailed, match=r"sub-topology 1 failed: .*StoreOutOfDate: .*delete"):
+        counting.run()
+    shutil.rmtree(state)
+    counting.run()
+    assert counts(counting) == {"a": 6, "b": 3, "c": 3}
+
+
 def test_a_query_whose_python_process_was_late_is_started_again(
     counting: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from millstream.errors import ConfigError
 from millstream.spark import task as task_module
+from millstream.spark.coverage import Range
 from millstream.spark.origin import Origin
+from millstream.spark.position import StoreOutOfDate
 from millstream.spark.reading import as_rows
 from millstream.spark.task import StoreLocked, TaskReport, TaskSpec, open_run
 from millstream.streams import ProcessorContext, Record, StoreKind, StoreSpec, StreamsBuilder
@@ -44,6 +47,7 @@ class World:
                 topics.create(name)
         self.read_to = {0: 0, 1: 0}
         self.batches = {0: 0, 1: 0}
+        self.config = StreamsConfig(application_id=application)
 
     def _topology(self) -> Topology:
         builder = StreamsBuilder()
@@ -68,18 +72,22 @@ class World:
             as_rows(pa.RecordBatch.from_pylist([without_partition(r)], SCHEMA), topic, 0)
             for r in records[start : self._end]
         ]
-        spec = TaskSpec(
+        spec = self.spec(query)
+        coverage = {topic: Range(start, self._end)}
+        with open_run(spec, Origin(QUERIES[query], 0, self.batches[query] - 1), coverage) as run:
+            report = run.run(rows)
+        self.read_to[query] = self._end
+        return report
+
+    def spec(self, query: int) -> TaskSpec:
+        return TaskSpec(
             topology=self.topology,
             sub_topology=query,
-            config=StreamsConfig(application_id=self.application),
+            config=self.config,
             bootstrap_servers=self.topics.bootstrap_servers,
             state_directory=str(self.directory),
             repartition_topics=frozenset([self.repartition]),
         )
-        with open_run(spec, Origin(QUERIES[query], 0, self.batches[query] - 1)) as run:
-            report = run.run(rows)
-        self.read_to[query] = self._end
-        return report
 
     def counts(self) -> dict[bytes, int]:
         return {r["key"]: int.from_bytes(r["value"], "big") for r in self.topics.get(self.output)}
@@ -116,13 +124,13 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, step: str) -> Iterator[None]:
         whole = getattr(task_module, name)
 
         def crash(*given: Any) -> Any:
-            if name == "commit" and not given[1].offsets:
-                return whole(*given)  # the one that follows a restore
+            if name == "commit" and not given[1].times:
+                return whole(*given)  # the one that follows a restore: no record was processed yet
             if when == "after":
                 whole(*given)
             raise Crash
 
-        async def crash_writing(*given: Any) -> None:
+        async def crash_writing(*given: Any) -> dict[str, int]:
             if when == "after":
                 await whole(*given)
             raise Crash
@@ -193,6 +201,126 @@ def test_a_lost_store_is_restored_from_its_changelog(world: World) -> None:
     report = world.batch(1)
     assert report.restored == 2
     assert world.counts() == {b"a": 2, b"b": 1}
+
+
+def test_stores_that_lack_what_another_directory_has_counted_are_refused(
+    world: World, tmp_path: Path
+) -> None:
+    """As two executors with disks of their own: the task is first here, then there, then here again."""
+    import shutil
+
+    here, there = world.directory, tmp_path / "there"
+    for directory in (here, there):
+        world.directory = directory
+        world.topics.put(world.input, [{"value": b"a"}] * 10)
+        world.batch(0)
+        world.batch(1)
+    world.directory = here
+    world.topics.put(world.input, [{"value": b"a"}] * 10)
+    world.batch(0)
+    with pytest.raises(
+        StoreOutOfDate,
+        match=r"counted topic .*-by-value-repartition up to offset 10, and this micro-batch begins at 20"
+        r".*one directory.*delete .*/1_0",
+    ):
+        world.batch(1)
+    shutil.rmtree(here / "1_0")
+    world.batch(1, again=True)
+    assert world.counts() == {b"a": 30}
+
+
+def test_stores_restored_in_a_batch_that_fails_do_not_count_for_later_ones(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    here, there = world.directory, tmp_path / "there"
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    world.batch(1)
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    world.directory = there
+    with crash_at(monkeypatch, "before write"):
+        world.batch(1)
+    world.directory = here
+    world.batch(1, again=True)
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    world.directory = there
+    with pytest.raises(StoreOutOfDate, match="up to offset 1, and this micro-batch begins at 2"):
+        world.batch(1)
+
+
+def test_offsets_that_hold_no_record_are_counted(world: World) -> None:
+    """Those of aborted transactions, markers, and records that compaction took."""
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    spec = world.spec(1)
+    for start, end in ((0, 5), (5, 9)):
+        coverage = {world.repartition: Range(start, end)}
+        with open_run(spec, Origin(QUERIES[1], 0, start), coverage) as run:
+            assert run.run([]).read == 0
+
+
+def test_a_changelog_that_was_deleted_below_its_stores_is_noticed(world: World) -> None:
+    from millstream.spark.connections import close_connections
+
+    world.topics.put(world.input, [{"value": b"a"}] * 3)
+    world.batch(0)
+    world.batch(1)
+    (changelog,) = world.topology.topics_of(
+        world.topology.sub_topologies[1], world.application
+    ).changelogs
+    world.topics.admin(lambda admin: admin.delete_topics([changelog]))
+    world.topics.create(changelog)
+    close_connections()  # a new process
+    world.topics.put(world.input, [{"value": b"a"}])
+    world.batch(0)
+    with pytest.raises(ConfigError, match=rf"cover topic {changelog} up to offset .* made anew"):
+        world.batch(1)
+
+
+@pytest.mark.parametrize("cache_max_bytes", [1, 10_000_000])
+def test_a_record_cache_changes_how_many_updates_go_out_and_not_the_last(
+    world: World, cache_max_bytes: int
+) -> None:
+    world.config = replace(world.config, cache_max_bytes=cache_max_bytes)
+    for _ in range(2):
+        world.topics.put(world.input, [{"value": value} for value in (b"a", b"b", b"a")])
+        world.batch(0)
+        world.batch(1)
+    assert world.counts() == {b"a": 4, b"b": 2}
+    updates = 6 if cache_max_bytes == 1 else 4
+    assert len(world.topics.get(world.output)) == updates
+
+
+class CountsOfCounts(World):
+    """A cached table in front of the repartition topic: how many values were seen so often."""
+
+    def _topology(self) -> Topology:
+        builder = StreamsBuilder()
+        counts = builder.stream(self.input, key=string(), value=string()).group_by_key().count()
+        again = counts.to_stream().group_by(
+            lambda _, count: str(count), key=string(), value=long(), name="by-value"
+        )
+        again.count().to_stream().to(self.output, key=string(), value=long())
+        return builder.build()
+
+
+def test_what_a_cache_lets_out_at_the_end_reaches_the_next_task_once(
+    topics: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = CountsOfCounts(topics, tmp_path / "state", topics.new("cached"))
+    world.config = replace(world.config, cache_max_bytes=500)  # some leave early, some at the end
+    keys = [b"%d" % (number % 20) for number in range(100)]
+    world.topics.put(world.input, [{"key": key, "value": b"x"} for key in keys])
+    with crash_at(monkeypatch, "after write"):
+        world.batch(0)
+    world.batch(0, again=True)
+    written = len(world.topics.get(world.repartition))
+    report = world.batch(1)
+    assert report is not None
+    assert (report.processed, report.skipped) == (written / 2, written / 2)
+    assert sum(world.counts().values()) == written / 2
 
 
 class Seen:
@@ -332,15 +460,8 @@ def test_two_attempts_at_once_are_kept_apart(world: World, monkeypatch: pytest.M
     monkeypatch.setattr(task_module, "OPEN_TIMEOUT_MS", 200)
     world.topics.put(world.input, [{"value": b"a"}])
     world.batch(0)
-    spec = TaskSpec(
-        topology=world.topology,
-        sub_topology=1,
-        config=StreamsConfig(application_id=world.application),
-        bootstrap_servers=world.topics.bootstrap_servers,
-        state_directory=str(world.directory),
-    )
     with (
-        open_run(spec, Origin(QUERIES[1], 0, 0)),
+        open_run(world.spec(1), Origin(QUERIES[1], 0, 0), {}),
         pytest.raises(StoreLocked, match="stop the other query"),
     ):
         world.batch(1)
