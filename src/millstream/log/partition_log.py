@@ -13,10 +13,11 @@ from __future__ import annotations
 import errno
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, NoReturn, Self, final
+from typing import NoReturn, Self, final
 
 from millstream.errors import KafkaStorageError, OffsetOutOfRange
 from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches
+from millstream.log.append_info import NO_OFFSET, AppendInfo
 from millstream.log.compaction import CleanedSegment, swap_in
 from millstream.log.compaction_plan import CompactionBounds, CompactionPlan, plan_compaction
 from millstream.log.departed_segments import DepartedSegments
@@ -54,18 +55,6 @@ from millstream.records.batch import (
     validate_batch,
 )
 from millstream.runtime import Instant
-
-NO_OFFSET: Final = -1
-
-
-class AppendInfo(NamedTuple):
-    """What an append answers. Timestamps in ms; -1 for `log_append_time_ms` where producers set the time."""
-
-    first_offset: int
-    last_offset: int
-    log_append_time_ms: int = -1
-    is_duplicate: bool = False
-    """Nothing was written: these are the offsets the batch got the first time."""
 
 
 @final

@@ -18,9 +18,10 @@ from millstream.errors import (
     UnknownLeaderEpoch,
 )
 from millstream.log.append_check import AppendOrigin
+from millstream.log.append_info import AppendInfo
 from millstream.log.leader_epochs import UNKNOWN_EPOCH, EpochEnd
 from millstream.log.log_reader import FetchData
-from millstream.log.partition_log import AppendInfo, PartitionLog
+from millstream.log.partition_log import PartitionLog
 from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.metadata.image import NO_LEADER, PartitionImage
 from millstream.model import NO_LEADER_EPOCH, BrokerId, LeaderEpoch, TopicPartition, Uuid
