@@ -24,7 +24,7 @@ def version_option(function: _Function) -> _Function:
     )(function)
 
 
-def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - the signature is click's
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
     from millstream.runtime.native import interpreted_note

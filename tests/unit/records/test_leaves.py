@@ -57,10 +57,11 @@ def test_one_missing_leaf_is_said_with_what_to_do(
 ) -> None:
     built(monkeypatch, tuple(leaf for leaf in LEAVES if leaf != missing))
     warn_where_interpreted("counting")
-    assert caplog.messages == [
+    (message,) = caplog.messages
+    assert message == (
         "counting: interpreted, several times slower than compiled; install Millstream from a wheel for this Python, "
         "or again where there is a C compiler (Debian: apt-get install gcc python3-dev)"
-    ]
+    )
 
 
 def test_who_asked_for_pure_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
