@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from millstream.clients import Admin, Producer
+from millstream.clients.connections import NoBrokerReachable
 from millstream.errors import BrokerNotAvailable, RequestTimedOut
 from tests.integration.clients.refusals import refusal
 from tests.integration.clients.scripted_broker import Script, scripted_broker
+from tests.patience import LONG_ENOUGH_S
 
 Behaviour = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -74,6 +76,20 @@ async def test_what_the_client_met_is_in_the_error(behaviour: Behaviour, sentenc
     ):
         refused = await refusal(lambda: producer.send("t", b"x"), sentence, address)
         assert isinstance(refused, BrokerNotAvailable)
+
+
+async def test_an_administrator_gives_up_when_its_time_is_over() -> None:
+    async def ask(address: str) -> None:
+        async with Admin(
+            bootstrap_servers=address, default_api_timeout_ms=300, request_timeout_ms=100
+        ) as admin:
+            await admin.list_topics()
+
+    async with asyncio.timeout(LONG_ENOUGH_S), listener(silent) as address:
+        silence = await refusal(lambda: ask(address), "did not answer API_VERSIONS", address)
+        assert isinstance(silence, NoBrokerReachable)
+        nobody = await refusal(lambda: ask("127.0.0.1:1"), "refused", "127.0.0.1:1")
+        assert isinstance(nobody, NoBrokerReachable)
 
 
 async def relay_slowly(

@@ -218,6 +218,23 @@ async def test_batches_of_every_level_are_read_back(
     assert [record.value for record in await read_all(bootstrap, topic)] == values * 2
 
 
+@pytest.mark.parametrize(
+    ("linger_ms", "sizes"), [(0, [10]), (80_000, [6_000, 6_000]), (80_000, [20_000])]
+)
+async def test_a_new_batch_and_a_full_one_are_sent_without_anybody_asking(
+    bootstrap: str, new_topic: NewName, linger_ms: int, sizes: list[int]
+) -> None:
+    """At once where nothing lingers; else when the next record finds no room, or the only one fills it."""
+    topic = new_topic()
+    async with Producer(
+        bootstrap_servers=bootstrap, linger_ms=linger_ms, batch_size=10_000
+    ) as producer:
+        await producer.partitions_for(topic)
+        first, *_ = [await producer.send(topic, bytes(size)) for size in sizes]
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            assert (await first).offset == 0
+
+
 async def test_who_waits_for_memory_ends_the_linger_time_of_others(
     bootstrap: str, new_topic: NewName
 ) -> None:

@@ -37,6 +37,16 @@ def test_records_share_a_batch_until_it_is_full() -> None:
     assert target.memory_used == 4 * 50 + 2 * 61
 
 
+def test_the_sender_should_look_at_a_batch_that_is_new_and_at_one_that_is_full() -> None:
+    target = accumulator()
+    assert [add(target, size) for size in (50, 38, 51, 50)] == [
+        (0, 0, True),
+        (0, 1, False),
+        (0, 2, True),  # 61 + 50 + 38 + 51 bytes: the last one fits just so
+        (1, 0, True),
+    ]
+
+
 def test_a_record_larger_than_a_batch_has_one_for_itself() -> None:
     target = accumulator()
     assert [add(target, size)[0] for size in (10, 500, 10)] == [0, 1, 2]

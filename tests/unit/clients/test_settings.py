@@ -24,6 +24,11 @@ def test_an_unknown_key_is_refused_and_the_nearest_one_named() -> None:
         parse_settings(ProducerConfig, {"linger": 5})
 
 
+def test_an_administrator_waits_half_a_minute_for_a_request_and_a_minute_in_all() -> None:
+    config = parse_settings(AdminConfig, {"bootstrap_servers": "a:1"})
+    assert (config.request_timeout_ms, config.default_api_timeout_ms) == (30_000, 60_000)
+
+
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,11 +28,12 @@ def raw(*rows: tuple[str | None, str | None, int], first_offset: int = 0) -> Raw
     )
 
 
-def count_topology():
+def count_topology(change: Callable[[str], str] = str):
     from millstream.streams import Materialized
 
     builder = StreamsBuilder()
-    counts = builder.stream("in").group_by_key().count(materialized=Materialized("counts"))
+    stream = builder.stream("in").map_values(change)
+    counts = stream.group_by_key().count(materialized=Materialized("counts"))
     counts.to_stream().to("out", value=long())
     return builder.build()
 
@@ -50,6 +52,47 @@ def test_outputs_changelog_and_offsets_of_a_batch_belong_together() -> None:
     assert counts(output.sinks["out"]) == [(b"a", 1), (b"b", 1), (b"a", 2)]
     assert counts(output.changelogs[CHANGELOG]) == [(b"a", 1), (b"b", 1), (b"a", 2)]
     assert task.prepare_commit().offsets == {"in": 43}
+
+
+def test_records_are_queued_in_the_task_of_their_partition_alone() -> None:
+    first, second = (
+        StreamTask(count_topology(), 0, partition, in_memory_stores(), CONFIG)
+        for partition in (0, 1)
+    )
+    first.add("in", raw(("a", "x", 1), ("b", "x", 2)))
+    second.add("in", raw(("a", "x", 1)))
+    assert (first.process(0).processed, second.process(0).processed) == (2, 1)
+    assert (first.process(0).processed, second.process(0).processed) == (0, 0)
+
+
+def test_a_task_that_fails_leaves_what_another_one_commits_alone(tmp_path: Path) -> None:
+    """Both in the stores of one directory."""
+    topology = count_topology(failing_on_bad)
+
+    def task(partition: int) -> StreamTask:
+        return StreamTask(topology, 0, partition, rocksdb_stores(tmp_path), CONFIG)
+
+    failing, fine = task(0), task(1)
+    for each, value in ((failing, "bad"), (fine, "x")):
+        each.add("in", raw(("a", "x", 1), ("a", value, 2)))
+    with pytest.raises(ProcessingError):
+        failing.process(0)
+    assert counts(fine.process(0).sinks["out"]) == [(b"a", 1), (b"a", 2)]
+    failing.rollback()
+    fine.commit(marker="1")
+    for each in (failing, fine):
+        each.close()
+    for partition, count in ((0, 1), (1, 3)):
+        again = task(partition)
+        again.add("in", raw(("a", "x", 3)))
+        assert counts(again.process(0).sinks["out"]) == [(b"a", count)]
+        again.close()
+
+
+def failing_on_bad(value: str) -> str:
+    if value == "bad":
+        raise ValueError("a bad record")
+    return value
 
 
 def test_a_rolled_back_batch_counts_once_when_it_comes_again() -> None:

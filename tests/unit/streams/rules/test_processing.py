@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from typing import Any
 
@@ -64,6 +65,30 @@ def test_s41_after_a_jump_in_stream_time_one_punctuation_fires_and_the_next_is_a
 
 def test_s41_records_behind_stream_time_fire_nothing() -> None:
     assert punctuations(Punctuated, "L:a@30 L:a@10 L:a@20") == [30]
+
+
+def test_s41_punctuations_run_between_records_in_the_thread_of_the_task() -> None:
+    told: list[tuple[str, int]] = []
+
+    class Noting:
+        def init(self, context: ProcessorContext) -> None:
+            context.schedule(
+                ms(10), PunctuationType.STREAM_TIME, lambda _: self.note("punctuation")
+            )
+
+        def process(self, record: Record) -> None:
+            self.note("record")
+
+        def note(self, what: str) -> None:
+            told.append((what, threading.get_ident()))
+
+    builder = StreamsBuilder()
+    builder.stream("L").process(Noting)
+    run(builder, "L:a@0 L:a@5 L:a@10")
+    here = threading.get_ident()
+    assert told == [
+        ("record", here), ("punctuation", here), ("record", here), ("record", here), ("punctuation", here),
+    ]  # fmt: skip
 
 
 def test_s41_wall_clock_punctuations_fire_without_records() -> None:
@@ -202,7 +227,11 @@ def test_s41_commit_is_a_request_and_the_record_goes_on() -> None:
     builder.stream("L").process(Commits).to("out")
     task = task_of(builder)
     task.add("L", rows("a", "b"))
+    assert not task.commit_requested
     assert task.process(0).sinks["out"].values == [b"a", b"b"]
+    assert task.commit_requested, "whoever runs the task commits soon"
+    task.commit(marker="1")
+    assert not task.commit_requested
 
 
 class Fails:
