@@ -122,15 +122,15 @@ _CONNECTIONS = (
         "queued.max.requests",
         500,
         at_least(1),
-        "Requests that were read and have to wait for an earlier one of their connection; above it no further request is read.",
+        "Without effect: of each connection one request is in work, and the next ones wait in its socket.",
     ),
     long("connections.max.idle.ms", 600_000, at_least(1), "A connection without requests for this long is closed."),
     long(
         "queued.max.request.bytes",
         268_435_456,
         at_least(-1),
-        "Memory for requests that were read and not answered; above it no further request is read (Kafka's default: "
-        "no limit, which is -1).",
+        "Memory for requests that have arrived and are not answered; above it clients that hold more than an equal share of it "
+        "are not read (Kafka's default: no limit, which is -1).",
     ),
 )  # fmt: skip
 

@@ -254,8 +254,7 @@ def _connection_limits(config: BrokerConfig) -> ConnectionLimits:
             config.max_connections_per_ip_overrides
         ),
         connections_per_second_max=config.max_connection_creation_rate,
-        queued_requests_max=config.queued_max_requests,
-        queued_request_bytes_max=queued if queued >= 0 else unlimited,
+        request_bytes_held_max=queued if queued > 0 else unlimited,
         send_buffer_bytes=config.socket_send_buffer_bytes,
         receive_buffer_bytes=config.socket_receive_buffer_bytes,
         idle_ms=config.connections_max_idle_ms,

@@ -1,10 +1,13 @@
 """One client connection: reads frames, hands them to the request handler, answers in order.
 
 Requests are handled one at a time, in order, as Kafka does; only requests the handler calls overlapping (produces) are started
-while earlier ones of their kind still wait. Their responses are kept back until every earlier one has been sent.
+while earlier ones of their kind still wait. Their responses are kept back until every earlier one has been sent. While a request
+may not be started the socket is not read, apart from what one read gave, and while the client leaves answers unread none is started.
 
     readable -> FrameReceiver -> RequestHandler.handle -> response at once ----------------> SocketWriter -> socket
                                                        -> awaitable -> task -> _Unanswered --^
+
+How long a connection goes on before others have their turn is the business of `net.turns`.
 """
 
 from __future__ import annotations
@@ -14,18 +17,22 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Awaitable, Coroutine
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from millstream.errors import KafkaError, ProtocolError
 from millstream.net.client_connection import ClientConnection
 from millstream.net.frame_receiver import FrameReceiver
 from millstream.net.limits import ConnectionLimits
 from millstream.net.request_handler import RequestHandler, Response
+from millstream.net.request_memory import RequestMemory
 from millstream.net.socket_writer import SocketWriter
+from millstream.net.turns import TURN_S, Turns
 
 _LOGGER = logging.getLogger(__name__)
-_READS_PER_WAKE_UP = 16
+_READ_BYTES_PER_TURN: Final = 1024 * 1024
 """Of a request that is not complete."""
+_UNSENT_BYTES_PER_TURN: Final = 64 * 1024
+"""Of answers that leave together."""
 
 
 class ConnectionOwner(Protocol):
@@ -33,12 +40,12 @@ class ConnectionOwner(Protocol):
 
     limits: ConnectionLimits
     receive_buffer: memoryview
-    memory_is_short: bool
-    """No new frame may be started."""
+    turns: Turns
+    request_memory: RequestMemory
 
     def start_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]: ...
     def was_active(self, connection: Connection) -> None:
-        """Bytes arrived."""
+        """Bytes arrived, or requests were started."""
         ...
 
     def writes_stalled(self, connection: Connection) -> None:
@@ -53,16 +60,8 @@ class ConnectionOwner(Protocol):
         """The last response of a connection was sent."""
         ...
 
-    def hold_bytes(self, change: int) -> None:
-        """So many more (or, negative, fewer) bytes of unanswered requests are in memory."""
-        ...
-
-    def queue_requests(self, change: int) -> None:
-        """So many more (or, negative, fewer) requests wait for an earlier one of their connection."""
-        ...
-
-    def wait_for_memory(self, connection: Connection) -> None:
-        """Calls `resume_reading` once memory is no longer short."""
+    def hold_unsent(self, change: int) -> None:
+        """So many more (or, negative, fewer) bytes of answers are in memory that sockets do not take. May close connections."""
         ...
 
     def closed(self, connection: Connection) -> None: ...
@@ -98,81 +97,173 @@ class Connection:
         self._receiver = FrameReceiver(owner.receive_buffer, owner.limits.request_bytes_max)
         self._writer = SocketWriter(connected)
         self._unanswered: deque[_Unanswered] = deque()
+        self._unanswered_bytes = 0
         self._overlapping = False
         """Every unanswered request allows others of its kind beside it."""
-        self._waiting: deque[memoryview] = deque()
-        """Frames that may not be started yet."""
-        self._half_received_bytes = 0
+        self._next: memoryview | None = None
+        """A whole request that may not be started yet."""
+        self._held = (0, False)
+        """What the owner was told last: bytes of requests, and whether some are of a request that is not complete."""
+        self._held_unsent_bytes = 0
         self._reading = False
         self._writing = False
+        """Answers wait for the socket."""
+        self._hung_up = False
         self.is_closed = False
-        self._update_reading()
+        self._read_if_wanted()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
 
     @property
-    def is_between_frames(self) -> bool:
-        return self._receiver.between_frames
+    def is_half_received(self) -> bool:
+        """The client owes the rest of a request."""
+        return not self._receiver.between_frames and self._wants_bytes()
 
     @property
     def is_idle(self) -> bool:
         """Nothing unanswered and nothing unsent."""
-        return not (self._unanswered or self._waiting or self._writer.unsent_bytes)
+        return (
+            not self._unanswered
+            and self._next is None
+            and self._receiver.needs_bytes
+            and not self._writer.unsent_bytes
+        )
 
     # Reading
 
-    def _on_readable(self) -> None:
-        if self._owner.memory_is_short and self._receiver.between_frames:
-            self._update_reading()
-            return
-        received = self._receive()
-        # A reset that came together with bytes wakes us once, on uvloop. Behind a whole request the answer finds it out.
-        for _ in range(_READS_PER_WAKE_UP - 1):
-            if not received or self._receiver.between_frames:
-                break
-            received = self._receive()
-        if not self.is_closed:
-            self._hold_half_received()
-            self._owner.was_active(self)
-            self._flush()
+    def _wants_bytes(self) -> bool:
+        """The next request could be started if it were here."""
+        return (
+            self._next is None
+            and not self._writing
+            and self._receiver.needs_bytes
+            and (not self._unanswered or self._another_may_overlap())
+        )
 
-    def _receive(self) -> bool:
-        """One read, and the requests it completes; False when there is nothing more to read."""
+    def _another_may_overlap(self) -> bool:
+        return (
+            self._overlapping and len(self._unanswered) < self._owner.limits.requests_in_flight_max
+        )
+
+    def _read_if_wanted(self) -> None:
+        """Readers that turn out not to be wanted are removed when bytes come: most clients send none before their answer."""
+        if self._wants_bytes():
+            if self._hung_up:  # a loop tells only once of a connection that was reset
+                self._owner.turns.ask(self)
+            elif not self._reading:
+                self._reading = True
+                self._loop.add_reader(self._socket, self._on_readable)
+
+    def resume_reading(self) -> None:
+        """Memory is no longer short."""
+        self._read_if_wanted()
+
+    def _on_readable(self) -> None:
+        memory = self._owner.request_memory
+        if not self._wants_bytes() or (
+            memory.is_short and memory.must_wait(self, not self._receiver.between_frames)
+        ):
+            self._stop_reading()
+            return
+        self._take_turn(_READ_BYTES_PER_TURN)
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._socket)
+
+    def _receive(self) -> int:
+        """One read; 0 when there is nothing to read."""
         try:
             count = self._socket.recv_into(self._receiver.target())
         except (BlockingIOError, InterruptedError):
-            return False
+            self._hung_up = False  # else the end could be read
+            return 0
         except OSError as error:
             self.close(f"read failed: {error}", logging.DEBUG)
-            return False
+            return 0
         if count == 0:
             self.close("closed by the client", logging.DEBUG)
-            return False
+            return 0
+        self._receiver.received(count)
+        return count
+
+    def hung_up(self) -> None:
+        """The client waits for no answer any more. What it sent before is still read to its end: some of it wants no answer."""
+        self._hung_up = True
+        self._forget_unanswered()
+        self.take_turn()
+
+    # Starting requests
+
+    def take_turn(self) -> None:
+        self._take_turn(_READ_BYTES_PER_TURN if self._hung_up else 0)
+
+    def _take_turn(self, read_bytes_max: int) -> None:
+        """Starts what may be started, for the time of one turn; reads before that as long as a request is not complete."""
+        turns = self._owner.turns
+        end_s = turns.now_s() + TURN_S
         try:
-            for frame in self._receiver.received(count):
-                self._take(frame)
-                if self.is_closed:
-                    return False
+            self._start_requests(end_s)
+            while read_bytes_max > 0 and self._wants_bytes():
+                count = self._receive()
+                if count == 0:
+                    break
+                read_bytes_max -= count
+                self._start_requests(end_s)
+                if self._receiver.between_frames:
+                    break
         except ProtocolError as error:
             self._refuse(error)
-            return False
-        return True
+        if not self.is_closed:
+            self._end_turn()
 
-    def _hold_half_received(self) -> None:
-        """The whole frame is counted as soon as its size is known, so that every frame that was begun can be completed."""
-        held = self._receiver.expected_bytes
-        if held != self._half_received_bytes:
-            self._owner.hold_bytes(held - self._half_received_bytes)
-            self._half_received_bytes = held
-
-    def _take(self, frame: memoryview) -> None:
-        """Starts a request, or queues it behind those that must be answered first."""
-        if self._unanswered and not (
-            self._overlapping and not self._waiting and self._handler.may_overlap(frame)
-        ):
-            self._waiting.append(frame)
-            self._owner.queue_requests(1)
-            self._owner.hold_bytes(len(frame))
-        else:
+    def _start_requests(self, end_s: float) -> None:
+        while (frame := self._next_to_start()) is not None:
             self._start(frame)
+            if (
+                self._writer.unsent_bytes >= _UNSENT_BYTES_PER_TURN
+                or self._owner.turns.now_s() >= end_s
+            ):
+                if not self._receiver.between_frames:
+                    self._owner.turns.ask(self)
+                return
+
+    def _next_to_start(self) -> memoryview | None:
+        """The next request, if it is here and may be started."""
+        if (
+            self._writing
+            or self.is_closed
+            or (self._unanswered and not self._another_may_overlap())
+        ):
+            return None
+        frame = self._next
+        if frame is None:
+            frame = self._receiver.next_frame()
+        if frame is not None and self._unanswered and not self._handler.may_overlap(frame):
+            self._next = frame
+            return None
+        self._next = None
+        return frame
+
+    def _end_turn(self) -> None:
+        self._receiver.keep_rest()
+        self._hold_memory()
+        self._owner.was_active(self)
+        if self._writer.unsent_bytes and not self._writing:
+            self._send()
+        if not self.is_closed:
+            self._read_if_wanted()
+
+    def _hold_memory(self) -> None:
+        held_bytes = self._unanswered_bytes + self._receiver.held_bytes
+        if self._next is not None:
+            held_bytes += len(self._next)
+        held = (held_bytes, not self._receiver.between_frames)
+        if held != self._held:
+            self._held = held
+            self._owner.request_memory.hold(self, *held)
 
     def _start(self, frame: memoryview) -> None:
         try:
@@ -194,10 +285,12 @@ class Connection:
         if not self._unanswered:
             self._overlapping = self._handler.may_overlap(frame)
         unanswered = _Unanswered(len(frame))
-        self._owner.hold_bytes(unanswered.held_bytes)
+        self._unanswered_bytes += unanswered.held_bytes
         self._unanswered.append(unanswered)
         waiting = cast("Awaitable[Response | None]", result)
         unanswered.task = self._owner.start_task(self._finish(unanswered, waiting))
+        if self._hung_up:
+            self._forget_unanswered()
 
     def _answer_later(self, response: Response) -> None:
         """A response that is ready while earlier ones are not."""
@@ -219,27 +312,21 @@ class Connection:
     def _answer_in_order(self) -> None:
         while self._unanswered and self._unanswered[0].answered and not self.is_closed:
             head = self._unanswered.popleft()
-            self._owner.hold_bytes(-head.held_bytes)
+            self._unanswered_bytes -= head.held_bytes
             if head.response is not None:
                 self._write(head.response)
-        try:
-            self._start_waiting()
-        except ProtocolError as error:
-            self._refuse(error)
-            return
-        self._flush()
-        if self.is_idle:
-            self._owner.became_idle()
+        if not self.is_closed:
+            self.take_turn()
+            if self.is_idle:
+                self._owner.became_idle()
 
-    def _start_waiting(self) -> None:
-        while self._waiting and not self.is_closed:
-            frame = self._waiting[0]
-            if self._unanswered and not (self._overlapping and self._handler.may_overlap(frame)):
-                return
-            self._waiting.popleft()
-            self._owner.queue_requests(-1)
-            self._owner.hold_bytes(-len(frame))
-            self._start(frame)
+    def _forget_unanswered(self) -> None:
+        for unanswered in self._unanswered:
+            if unanswered.task is not None:
+                # Not before its first step: a coroutine that never began would be reported as forgotten.
+                self._loop.call_soon(unanswered.task.cancel)
+        self._unanswered.clear()
+        self._unanswered_bytes = 0
 
     # Writing
 
@@ -248,12 +335,6 @@ class Connection:
             self._writer.write(response)
         except (KafkaError, OSError) as error:  # a splice that had to be read, and could not
             self.close(f"a response could not be read: {error}", logging.WARNING)
-
-    def _flush(self) -> None:
-        if self._writer.unsent_bytes and not self._writing and not self.is_closed:
-            self._send()
-        if not self.is_closed:
-            self._update_reading()
 
     def _send(self) -> None:
         before = self._writer.unsent_bytes
@@ -268,42 +349,27 @@ class Connection:
                 self._loop.remove_writer(self._socket)
                 self._owner.writes_moved(self)
                 self._owner.became_idle()
-            return
-        if not self._writing:
+        elif not self._writing:
             self._writing = True
             self._loop.add_writer(self._socket, self._on_writable)
             self._owner.writes_stalled(self)
         elif self._writer.unsent_bytes < before:
             self._owner.writes_moved(self)
             self._owner.writes_stalled(self)
+        self._hold_unsent(self._writer.buffered_bytes)
+
+    def _hold_unsent(self, buffered_bytes: int) -> None:
+        change = buffered_bytes - self._held_unsent_bytes
+        if change:
+            self._held_unsent_bytes = buffered_bytes
+            self._owner.hold_unsent(change)
 
     def _on_writable(self) -> None:
         self._send()
-        if not self.is_closed:
-            self._update_reading()
+        if not (self.is_closed or self._writing):
+            self.take_turn()
 
-    # Back-pressure and end
-
-    def resume_reading(self) -> None:
-        """Memory is no longer short."""
-        if not self.is_closed:
-            self._update_reading()
-
-    def _update_reading(self) -> None:
-        limits = self._owner.limits
-        wanted = (
-            len(self._unanswered) + len(self._waiting) < limits.requests_in_flight_max
-            and self._writer.unsent_bytes < limits.unsent_bytes_max
-        )
-        if wanted and self._owner.memory_is_short and self._receiver.between_frames:
-            self._owner.wait_for_memory(self)
-            wanted = False
-        if wanted and not self._reading:
-            self._reading = True
-            self._loop.add_reader(self._socket, self._on_readable)
-        elif not wanted and self._reading:
-            self._reading = False
-            self._loop.remove_reader(self._socket)
+    # End
 
     def _refuse(self, error: ProtocolError) -> None:
         """What was answered before the broken request still leaves, as far as the socket takes it at once."""
@@ -319,19 +385,10 @@ class Connection:
         _LOGGER.log(
             level, "connection %d from %s closed: %s", self.peer.connection_id, self.peer, reason
         )
-        if self._reading:
-            self._loop.remove_reader(self._socket)
+        self._stop_reading()
         if self._writing:
             self._loop.remove_writer(self._socket)
-        self._socket.close()
-        held = sum(each.held_bytes for each in self._unanswered) + sum(map(len, self._waiting))
-        held += self._half_received_bytes
-        self._owner.queue_requests(-len(self._waiting))
-        self._owner.hold_bytes(-held)
-        for unanswered in self._unanswered:
-            if unanswered.task is not None:
-                # Not before its first step: a coroutine that never began would be reported as forgotten.
-                self._loop.call_soon(unanswered.task.cancel)
-        self._unanswered.clear()
-        self._waiting.clear()
+        self._hold_unsent(0)
+        self._forget_unanswered()
         self._owner.closed(self)
+        self._socket.close()

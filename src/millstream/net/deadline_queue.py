@@ -30,6 +30,10 @@ class DeadlineQueue(Generic[ItemT]):
     def discard(self, item: ItemT) -> None:
         self._touched.pop(item, None)
 
+    def oldest(self) -> ItemT | None:
+        """What was not touched for the longest time."""
+        return next(iter(self._touched), None)
+
     def next_deadline_ms(self) -> int | None:
         for touched_ms in self._touched.values():
             return touched_ms + self._wait_ms

@@ -2,12 +2,11 @@
 
 A read goes either into the loop's shared receive buffer (many short frames per read, each copied out) or, once the size of
 a long frame is known, into that frame's own buffer, so that a produce of a megabyte is received where it will be patched.
-It knows no socket: the connection asks where the next bytes belong and says how many arrived.
+Frames are cut when they are asked for. It knows no socket: the connection asks where the next bytes belong and says how many
+arrived.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from millstream.errors import MalformedMessage
 
@@ -15,64 +14,83 @@ RECEIVE_BUFFER_BYTES = 64 * 1024
 _SIZE_BYTES = 4
 _TRUST_FACTOR = 32
 """A frame's buffer is at most this many times what has arrived of it: a size alone must not make us allocate."""
+_NOTHING = memoryview(b"")
 
 
 class FrameReceiver:
-    """One connection's half-received bytes. `shared` may serve every connection of a loop: no frame outlives a call in it."""
+    """One connection's received bytes. `shared` may serve every connection of a loop: see `keep_rest`."""
 
     def __init__(self, shared: memoryview, frame_bytes_max: int) -> None:
         self._shared = shared
         self._frame_bytes_max = frame_bytes_max
-        self._head = b""
-        """Bytes of an incomplete size prefix: 0 to 3."""
+        self._uncut = _NOTHING
+        """Received, and not asked for yet: whole frames and the start of another."""
         self._frame: bytearray | None = None
+        """Of a frame whose size is known and which has not arrived whole."""
         self._frame_size = 0
         self._filled = 0
 
     @property
-    def between_frames(self) -> bool:
-        return self._frame is None and not self._head
+    def needs_bytes(self) -> bool:
+        """There is no whole frame. False as well while nobody has asked whether there is."""
+        if self._frame is None:
+            return len(self._uncut) < _SIZE_BYTES
+        return self._filled < self._frame_size
 
     @property
-    def expected_bytes(self) -> int:
-        """Size of the frame that is being received; 0 between frames."""
-        return 0 if self._frame is None else self._frame_size
+    def between_frames(self) -> bool:
+        """Nothing has arrived of the next frame."""
+        return self._frame is None and not self._uncut
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory that was taken because of what has arrived; what is only announced takes none."""
+        return len(self._uncut) + (0 if self._frame is None else len(self._frame))
 
     def target(self) -> memoryview:
-        """Where the next bytes of the stream go. Never empty."""
+        """Where the next bytes of the stream go. Never empty. Only while bytes are needed."""
         if self._frame is None:
+            self.keep_rest()
             return self._shared
         if self._filled == len(self._frame):
             self._grow_frame(self._frame)
         return memoryview(self._frame)[self._filled :]
 
-    def received(self, count: int) -> Iterator[memoryview]:
-        """The frames completed by `count` bytes written to `target()`. Raises MalformedMessage at an impossible size."""
-        frame = self._frame
-        if frame is None:
-            yield from self._cut(self._shared[:count])
-            return
-        self._filled += count
-        if self._filled == self._frame_size:
-            self._frame = None
-            yield memoryview(frame)
+    def received(self, count: int) -> None:
+        """`count` bytes were written to `target()`."""
+        if self._frame is not None:
+            self._filled += count
+        elif self._uncut:
+            self._uncut = memoryview(bytes(self._uncut) + self._shared[:count])
+        else:
+            self._uncut = self._shared[:count]
 
-    def _cut(self, data: memoryview) -> Iterator[memoryview]:
-        if self._head:
-            data = memoryview(self._head + data)
-            self._head = b""
-        at, end = 0, len(data)
-        while end - at >= _SIZE_BYTES:
-            start = at + _SIZE_BYTES
-            size = int.from_bytes(data[at:start], "big", signed=True)
-            if not 0 <= size <= self._frame_bytes_max:
-                raise _impossible_size(size, bytes(data[at:start]), self._frame_bytes_max)
-            if end - start < size:
-                self._begin_frame(size, data[start:])
-                return
-            at = start + size
-            yield memoryview(bytearray(data[start:at]))
-        self._head = bytes(data[at:])
+    def next_frame(self) -> memoryview | None:
+        """The next frame, once it is whole. Raises MalformedMessage at an impossible size."""
+        frame = self._frame
+        if frame is not None:
+            if self._filled < self._frame_size:
+                return None
+            self._frame = None
+            return memoryview(frame)
+        uncut = self._uncut
+        if len(uncut) < _SIZE_BYTES:
+            return None
+        size = int.from_bytes(uncut[:_SIZE_BYTES], "big", signed=True)
+        if not 0 <= size <= self._frame_bytes_max:
+            raise _impossible_size(size, bytes(uncut[:_SIZE_BYTES]), self._frame_bytes_max)
+        end = _SIZE_BYTES + size
+        if len(uncut) < end:
+            self._begin_frame(size, uncut[_SIZE_BYTES:])
+            self._uncut = _NOTHING
+            return None
+        self._uncut = uncut[end:]
+        return memoryview(bytearray(uncut[_SIZE_BYTES:end]))
+
+    def keep_rest(self) -> None:
+        """Before another connection reads: moves what was not cut out of the shared buffer."""
+        if self._uncut and self._uncut.obj is self._shared.obj:
+            self._uncut = memoryview(bytes(self._uncut))
 
     def _begin_frame(self, size: int, first_bytes: memoryview) -> None:
         self._frame_size = size

@@ -21,13 +21,11 @@ class ConnectionLimits:
     connections_per_second_max: int = (1 << 31) - 1
     """`max.connection.creation.rate`"""
     requests_in_flight_max: int = 64
-    """Requests of one connection that were read and not answered; at the limit its socket is not read."""
-    queued_requests_max: int = 500
-    """`queued.max.requests`: requests that wait for an earlier one of their connection; above it no new frame is started."""
-    queued_request_bytes_max: int = 256 * 1024 * 1024
-    """`queued.max.request.bytes`: unanswered requests of all connections; above it no new frame is started."""
-    unsent_bytes_max: int = 16 * 1024 * 1024
-    """Response bytes the client does not take; above it the connection's socket is not read."""
+    """Overlapping requests of one connection that were started and not answered; at the limit its socket is not read."""
+    request_bytes_held_max: int = 256 * 1024 * 1024
+    """`queued.max.request.bytes`: unanswered requests of all connections; above it those are not read that hold most of it."""
+    unsent_bytes_max: int = 256 * 1024 * 1024
+    """Answers in memory that clients do not take; above it the client is dropped that has taken nothing for the longest time."""
     send_buffer_bytes: int = -1
     """`socket.send.buffer.bytes`: SO_SNDBUF; -1 leaves it to the operating system."""
     receive_buffer_bytes: int = -1

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import logging
 import socket
+import time
 from collections.abc import Callable, Coroutine
 from itertools import count
 from typing import Final
@@ -20,9 +21,12 @@ from millstream.net.client_connection import ClientConnection
 from millstream.net.connection import Connection
 from millstream.net.deadline_queue import DeadlineQueue
 from millstream.net.frame_receiver import RECEIVE_BUFFER_BYTES
+from millstream.net.hang_ups import HangUps
 from millstream.net.limits import ConnectionLimits
 from millstream.net.listening_socket import open_listening_socket
 from millstream.net.request_handler import RequestHandler
+from millstream.net.request_memory import RequestMemory
+from millstream.net.turns import Turns
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -34,11 +38,18 @@ _OUT_OF_DESCRIPTORS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.E
 class SocketServer:
     """All listeners and connections of a node. Everything runs on one loop."""
 
-    def __init__(self, limits: ConnectionLimits, clock: Clock) -> None:
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        clock: Clock,
+        now_s: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`now_s` measures how long a connection's turn takes, finer than `clock` does."""
         self.limits = limits
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         """Shared: a read and the cutting of its frames happen in one call of one connection."""
-        self.memory_is_short = False
+        self.request_memory = RequestMemory(limits.request_bytes_held_max)
+        self.turns = Turns(now_s, lambda run: asyncio.get_running_loop().call_soon(run))
         self._handler: RequestHandler | None = None
         self._on_closed: Callable[[ClientConnection], None] = lambda _connection: None
         self._clock = clock
@@ -49,9 +60,8 @@ class SocketServer:
         """Listeners that accept again when a connection is closed."""
         self._connection_ids = count(1)
         self._tasks: asyncio.TaskGroup | None = None
-        self._held_bytes = 0
-        self._queued_requests = 0
-        self._short_of_memory: set[Connection] = set()
+        self._hang_ups: HangUps | None = None
+        self._unsent_bytes = 0
         self._idle: DeadlineQueue[Connection] = DeadlineQueue(limits.idle_ms)
         self._half_received: DeadlineQueue[Connection] = DeadlineQueue(limits.frame_ms)
         self._stalled: DeadlineQueue[Connection] = DeadlineQueue(limits.stalled_write_ms)
@@ -77,6 +87,7 @@ class SocketServer:
         """From now on; connections that are open stay so. The times that connections may be silent are fixed at the start."""
         self.limits = limits
         self._admission.change_limits(limits)
+        self.request_memory.change_limit(limits.request_bytes_held_max)
         self._accept_again()
 
     async def serve(
@@ -90,6 +101,7 @@ class SocketServer:
         """
         self._handler = handler
         self._on_closed = on_closed
+        self._hang_ups = HangUps()
         try:
             async with asyncio.TaskGroup() as self._tasks:
                 for name, listening in self._listeners:
@@ -97,6 +109,7 @@ class SocketServer:
                 await self._watch_deadlines()
         finally:
             self.close()
+            self._hang_ups.close()
 
     async def drain(self, timeout_s: float) -> bool:
         """Stops accepting and waits until nothing is unanswered or unsent; False when time ran out first."""
@@ -193,6 +206,8 @@ class SocketServer:
         connection = Connection(connected, peer, self._handler, self)
         self._connections.add(connection)
         self._admission.admit(host)
+        assert self._hang_ups is not None, "a connection was accepted before serve() began"
+        self._hang_ups.watch(connection.fileno(), connection.hung_up)
         self.was_active(connection)
 
     # What connections report (net.connection.ConnectionOwner)
@@ -206,10 +221,10 @@ class SocketServer:
         if not self._idle:
             self._new_deadline.set()
         self._idle.touch(connection, now_ms)
-        if connection.is_between_frames:
-            self._half_received.discard(connection)
-        else:
+        if connection.is_half_received:
             self._begin(self._half_received, connection, now_ms)
+        else:
+            self._half_received.discard(connection)
 
     def writes_stalled(self, connection: Connection) -> None:
         self._begin(self._stalled, connection, self._clock.now().monotonic_ms)
@@ -220,34 +235,20 @@ class SocketServer:
     def became_idle(self) -> None:
         self._became_idle.set()
 
-    def hold_bytes(self, change: int) -> None:
-        self._held_bytes += change
-        self._judge_memory()
-
-    def queue_requests(self, change: int) -> None:
-        self._queued_requests += change
-        self._judge_memory()
-
-    def _judge_memory(self) -> None:
-        limits = self.limits
-        short = (
-            self._held_bytes >= limits.queued_request_bytes_max
-            or self._queued_requests >= limits.queued_requests_max
-        )
-        if short == self.memory_is_short:
-            return
-        self.memory_is_short = short
-        if not short:
-            resumed, self._short_of_memory = self._short_of_memory, set()
-            for connection in resumed:
-                connection.resume_reading()
-
-    def wait_for_memory(self, connection: Connection) -> None:
-        self._short_of_memory.add(connection)
+    def hold_unsent(self, change: int) -> None:
+        self._unsent_bytes += change
+        while change > 0 and self._unsent_bytes > self.limits.unsent_bytes_max:
+            oldest = self._stalled.oldest()
+            if oldest is None:
+                return
+            oldest.close("it takes no answers, and the memory for answers is full", logging.WARNING)
 
     def closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        self._short_of_memory.discard(connection)
+        self.turns.forget(connection)
+        self.request_memory.forget(connection)
+        if self._hang_ups is not None:
+            self._hang_ups.forget(connection.fileno())
         for queue in (self._idle, self._half_received, self._stalled):
             queue.discard(connection)
         self._admission.leave(connection.peer.client_host)
@@ -279,9 +280,10 @@ class SocketServer:
 
     def _close_expired(self, now_ms: int) -> None:
         for connection in self._half_received.take_expired(now_ms):
-            connection.close(
-                f"a request was not complete after {self.limits.frame_ms} ms", logging.WARNING
-            )
+            if connection.is_half_received:
+                connection.close(
+                    f"a request was not complete after {self.limits.frame_ms} ms", logging.WARNING
+                )
         for connection in self._stalled.take_expired(now_ms):
             connection.close(
                 f"the client took no byte for {self.limits.stalled_write_ms} ms", logging.WARNING

@@ -37,6 +37,8 @@ class SocketWriter:
         self._socket = connected
         self._unsent: deque[bytes | bytearray | memoryview | _FileStretch] = deque()
         self.unsent_bytes = 0
+        self.buffered_bytes = 0
+        """Of the unsent bytes those that are in memory."""
 
     def write(self, parts: Sequence[Part]) -> None:
         """Queues `parts`; nothing is sent before `flush`."""
@@ -46,6 +48,7 @@ class SocketWriter:
                 continue
             self.unsent_bytes += size
             if isinstance(part, _BUFFER_TYPES):
+                self.buffered_bytes += size
                 self._unsent.append(part)
             elif (
                 size >= _SENDFILE_BYTES_MIN
@@ -54,6 +57,7 @@ class SocketWriter:
             ):
                 self._unsent.append(_FileStretch(part))
             else:
+                self.buffered_bytes += size
                 self._unsent.append(part.read())
 
     def flush(self) -> bool:
@@ -93,6 +97,7 @@ class SocketWriter:
         return buffers, False
 
     def _drop_buffers(self, sent: int) -> None:
+        self.buffered_bytes -= sent
         while sent:
             head = self._unsent[0]
             assert not isinstance(head, _FileStretch), "sendmsg cannot have sent a file stretch"

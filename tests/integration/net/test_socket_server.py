@@ -8,8 +8,10 @@ import logging
 import os
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -130,10 +132,12 @@ class HandClock:
 
 @contextlib.asynccontextmanager
 async def edge(
-    limits: ConnectionLimits | None = None, clock: Clock | None = None
+    limits: ConnectionLimits | None = None,
+    clock: Clock | None = None,
+    now_s: Callable[[], float] = time.perf_counter,
 ) -> AsyncIterator[Edge]:
     script = Script()
-    server = SocketServer(limits or ConnectionLimits(), clock or SystemClock())
+    server = SocketServer(limits or ConnectionLimits(), clock or SystemClock(), now_s)
     running = Edge(server, server.bind("TEST", "127.0.0.1", 0, 50), script)
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(server.serve(script))
@@ -257,33 +261,75 @@ async def test_a_connection_with_too_many_unanswered_requests_is_not_read() -> N
         assert [await client.read() for _ in range(4)][-1] == b"w+ fourth"
 
 
-async def test_no_new_frame_is_read_while_unanswered_requests_hold_too_much_memory() -> None:
-    async with edge(ConnectionLimits(queued_request_bytes_max=1000)) as running:
+async def test_who_holds_too_much_memory_is_not_read_and_everybody_else_is() -> None:
+    async with edge(ConnectionLimits(request_bytes_held_max=1000)) as running:
         greedy, other = await running.connect(), await running.connect()
-        other.send(b"hello")
-        assert await other.read() == b"hello"
-        large = b"wait" + b"x" * 1000
+        large = b"w+" + b"x" * 1000
         greedy.send(large)
-        await running.has_started(b"hello", large)
-        other.send(b"hello again")
-        await running.has_started(b"hello", large)
+        await running.has_started(large)
+        other.send(b"w+ other")
+        await running.has_started(large, b"w+ other")
+        greedy.send(b"w+ more")
+        await running.has_started(large, b"w+ other")
+        other.send(b"w+ more of the other")
+        await running.has_started(large, b"w+ other", b"w+ more of the other")
         running.script.released.set()
-        assert await other.read() == b"hello again"
-        assert len(await greedy.read()) == 1004
+        assert [len(await greedy.read()), await greedy.read()] == [1002, b"w+ more"]
 
 
-async def test_a_client_that_takes_no_responses_is_not_read_and_then_dropped() -> None:
-    limits = ConnectionLimits(unsent_bytes_max=1 << 20, stalled_write_ms=300)
-    async with edge(limits) as running:
-        running.script.responses[b"big"] = [framed(bytes(4 << 20))]
+async def test_frames_that_are_only_announced_hold_nobody_up() -> None:
+    async with edge(ConnectionLimits(request_bytes_held_max=200 << 20)) as running:
+        for _ in range(3):
+            announcing = await running.connect()
+            announcing.writer.write(struct.pack(">i", 100 << 20) + b"some")
+        other = await running.connect()
+        other.send(b"fine")
+        assert await other.read() == b"fine"
+
+
+async def test_no_request_is_started_while_an_answer_is_left_unread() -> None:
+    async with edge(ConnectionLimits(stalled_write_ms=300)) as running:
+        running.script.responses[b"big"] = [framed(bytes(32 << 20))]
         client = await running.connect()
-        for _ in range(50):
-            client.send(b"big")
-            await asyncio.sleep(0)
-        await until(lambda: bool(running.script.started))
-        await asyncio.sleep(0.1)
-        assert len(running.script.started) < 50
+        client.send(*[b"big"] * 50)
+        await running.has_started(b"big")
         await until(lambda: not running.server.connection_count)
+        assert running.script.started == [b"big"]
+
+
+async def test_requests_go_on_when_the_answer_before_them_is_read() -> None:
+    async with edge() as running:
+        running.script.responses[b"big"] = [framed(bytes(32 << 20))]
+        client = await running.connect()
+        client.send(b"big", b"next", b"big", b"last")
+        await running.has_started(b"big")
+        assert [len(await client.read()) for _ in range(4)] == [32 << 20, 4, 32 << 20, 4]
+
+
+async def test_who_takes_no_answers_for_the_longest_time_makes_room_when_answers_fill_the_memory() -> (
+    None
+):
+    async with edge(ConnectionLimits(unsent_bytes_max=40 << 20)) as running:
+        running.script.responses[b"big"] = [framed(bytes(32 << 20))]
+        first, second = await running.connect(), await running.connect()
+        first.send(b"big")
+        await running.has_started(b"big")
+        assert running.server.connection_count == 2
+        second.send(b"big")
+        await until(lambda: running.server.connection_count == 1)
+        assert len(await second.read()) == 32 << 20
+
+
+async def test_each_connection_has_its_turn_however_much_another_has_sent() -> None:
+    """Every look at the clock takes a second, so that every turn is over after one request."""
+    seconds = count()
+    async with edge(now_s=lambda: float(next(seconds))) as running:
+        greedy, other = await running.connect(), await running.connect()
+        greedy.send(*[b"many"] * 2000)
+        other.send(b"one", b"two", b"three")
+        assert [await other.read() for _ in range(3)] == [b"one", b"two", b"three"]
+        assert running.script.started.count(b"many") < 100
+        assert [await greedy.read() for _ in range(2000)] == [b"many"] * 2000
 
 
 async def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
@@ -367,18 +413,79 @@ async def test_an_address_may_have_a_limit_of_its_own() -> None:
         assert await (await running.connect()).at_end()
 
 
-async def test_queued_requests_are_bounded_and_nothing_is_lost() -> None:
-    async with edge(ConnectionLimits(queued_requests_max=3)) as running:
-        client = await running.connect()
-        client.send(b"wait", *[b"%d" % number for number in range(20)])
-        other = await running.connect()
+async def test_what_is_sent_behind_a_waiting_request_holds_nobody_else_up_and_is_not_lost() -> None:
+    async with edge() as running:
+        client, other = await running.connect(), await running.connect()
+        behind = [b"%d" % number for number in range(20_000)]
+        client.send(b"wait", *behind)
         await running.has_started(b"wait")
         other.send(b"x")
-        await running.has_started(b"wait")
-        running.script.released.set()
-        assert await client.read() == b"wait"
-        assert [await client.read() for _ in range(20)] == [b"%d" % number for number in range(20)]
         assert await other.read() == b"x"
+        assert running.script.started == [b"wait", b"x"]
+        (held,) = running.server.request_memory._held.values()
+        assert held <= 64 * 1024, "the rest is not even read"
+        running.script.released.set()
+        assert [await client.read() for _ in range(20_001)] == [b"wait", *behind]
+
+
+async def test_a_client_that_hangs_up_is_seen_behind_everything_it_left_unread() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"wait", *[b"x" * 1000] * 100)
+        await running.has_started(b"wait")
+        client.writer.close()
+        await until(lambda: running.script.cancelled == 1)
+        await until(lambda: running.server.connection_count == 0)
+
+
+async def test_a_client_that_resets_its_connection_is_seen_while_its_request_waits() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"wait", *[b"x" * 1000] * 100)
+        await running.has_started(b"wait")
+        connected: socket.socket = client.writer.get_extra_info("socket")
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.writer.transport.abort()
+        await until(lambda: running.script.cancelled == 1)
+        await until(lambda: running.server.connection_count == 0)
+
+
+async def test_what_a_client_sent_before_it_hung_up_is_still_handled() -> None:
+    """Some of it may want no answer, and be lost otherwise."""
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"wait", *[b"none"] * 12_000, b"wait too", b"last")
+        await running.has_started(b"wait")
+        client.writer.close()
+        await until(lambda: running.script.started[-1] == b"last")
+        assert running.script.started.count(b"none") == 12_000
+        await until(lambda: running.script.cancelled == 2)
+        await until(lambda: running.server.connection_count == 0)
+
+
+async def test_a_client_that_only_sends_no_more_has_its_answers() -> None:
+    async with edge() as running:
+        client = await running.connect()
+        client.send(b"one", b"two")
+        client.writer.write_eof()
+        assert [await client.read(), await client.read()] == [b"one", b"two"]
+        assert await client.at_end()
+
+
+async def test_a_frame_is_not_late_while_an_earlier_request_keeps_it_from_being_read() -> None:
+    clock = HandClock()
+    async with edge(ConnectionLimits(frame_ms=100), clock) as running:
+        client, late = await running.connect(), await running.connect()
+        half = framed(b"x" * 1000)
+        client.writer.write(framed(b"wait") + half[:500])
+        await running.has_started(b"wait")
+        late.writer.write(half[:500])
+        await asyncio.sleep(0.05)
+        clock.monotonic_ms += 100
+        assert await late.at_end()
+        client.writer.write(half[500:])
+        running.script.released.set()
+        assert [await client.read(), await client.read()] == [b"wait", b"x" * 1000]
 
 
 async def test_long_stretches_of_a_file_arrive_whole_with_a_slow_reader(tmp_path: Path) -> None:

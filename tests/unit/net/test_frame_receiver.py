@@ -28,8 +28,16 @@ def feed(into: FrameReceiver, data: bytes, read_bytes: int = 1 << 30) -> list[by
         count = min(len(data), len(target), read_bytes)
         target[:count] = data[:count]
         del target
-        frames += [bytes(frame) for frame in into.received(count)]
+        into.received(count)
+        frames += cut(into)
         data = data[count:]
+    return frames
+
+
+def cut(into: FrameReceiver) -> list[bytes]:
+    frames = []
+    while (frame := into.next_frame()) is not None:
+        frames.append(bytes(frame))
     return frames
 
 
@@ -53,7 +61,8 @@ def test_a_long_frame_is_received_where_it_stays() -> None:
     into = receiver()
     first = framed(body)[:100]
     into.target()[:100] = first
-    assert list(into.received(100)) == []
+    into.received(100)
+    assert cut(into) == []
     rest = into.target()
     assert len(rest) == RECEIVE_BUFFER_BYTES - 96  # trust grows with what has arrived
     assert feed(into, framed(body)[100:]) == [body]
@@ -62,7 +71,9 @@ def test_a_long_frame_is_received_where_it_stays() -> None:
 def test_frames_are_writable_and_do_not_share_memory_with_later_reads() -> None:
     into = receiver()
     into.target()[:7] = framed(b"abc")
-    (first,) = into.received(7)
+    into.received(7)
+    first = into.next_frame()
+    assert first is not None
     first[0] = ord("x")
     feed(into, framed(b"zzz"))
     assert bytes(first) == b"xbc"
@@ -71,9 +82,37 @@ def test_frames_are_writable_and_do_not_share_memory_with_later_reads() -> None:
 def test_a_claimed_size_alone_allocates_little() -> None:
     into = receiver(limit=100 * 1024 * 1024)
     into.target()[:5] = struct.pack(">i", 100 * 1024 * 1024) + b"a"
-    assert list(into.received(5)) == []
+    into.received(5)
+    assert cut(into) == []
     assert len(into.target()) < RECEIVE_BUFFER_BYTES
-    assert into.expected_bytes == 100 * 1024 * 1024
+    assert into.held_bytes == RECEIVE_BUFFER_BYTES
+
+
+def test_frames_are_cut_when_they_are_asked_for() -> None:
+    into = receiver()
+    data = framed(b"one", b"two") + b"\x00"
+    into.target()[: len(data)] = data
+    into.received(len(data))
+    assert not into.needs_bytes
+    assert bytes(into.next_frame() or b"") == b"one"
+    assert not into.needs_bytes
+    assert cut(into) == [b"two"]
+    assert into.needs_bytes
+    assert not into.between_frames
+
+
+def test_what_was_not_cut_survives_the_reads_of_others() -> None:
+    shared = memoryview(bytearray(256))
+    into, other = FrameReceiver(shared, LIMIT), FrameReceiver(shared, LIMIT)
+    data = framed(b"one", b"two", b"three")
+    into.target()[: len(data)] = data
+    into.received(len(data))
+    assert bytes(into.next_frame() or b"") == b"one"
+    into.keep_rest()
+    assert into.held_bytes == len(framed(b"two", b"three"))
+    assert feed(other, framed(b"x" * 250)) == [b"x" * 250]
+    assert cut(into) == [b"two", b"three"]
+    assert into.held_bytes == 0
 
 
 def test_it_is_between_frames_only_when_nothing_is_half_received() -> None:
@@ -97,10 +136,10 @@ def test_frames_before_an_impossible_size_are_still_delivered() -> None:
     into = receiver(limit=100)
     data = framed(b"good") + struct.pack(">i", -5)
     into.target()[: len(data)] = data
-    frames = into.received(len(data))
-    assert bytes(next(frames)) == b"good"
+    into.received(len(data))
+    assert bytes(into.next_frame() or b"") == b"good"
     with pytest.raises(MalformedMessage):
-        next(frames)
+        into.next_frame()
 
 
 @pytest.mark.parametrize(

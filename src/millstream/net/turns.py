@@ -1,0 +1,57 @@
+"""Who goes on next, of the connections that have more requests than one turn lets them start.
+
+Each gets its turn before one gets a second, and all of them together get so much time before the loop looks at its sockets again,
+however much a few of them have sent.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, Protocol
+
+TURN_S: Final = 0.0005
+"""Of one connection; a request that takes longer is a turn of its own."""
+ROUND_S: Final = 0.004
+"""Of all of them, before others are served."""
+
+
+class Waiting(Protocol):
+    """Asks for another turn when one was not enough."""
+
+    def take_turn(self) -> None: ...
+
+
+class Turns:
+    """`now_s` is a clock that only goes forward; `call_soon` calls after other work of the loop had its chance."""
+
+    def __init__(
+        self, now_s: Callable[[], float], call_soon: Callable[[Callable[[], None]], object]
+    ) -> None:
+        self.now_s = now_s
+        self._call_soon = call_soon
+        self._waiting: OrderedDict[Waiting, None] = OrderedDict()
+        self._is_called = False
+
+    def ask(self, asking: Waiting) -> None:
+        """`asking` gets a turn, behind all who wait already."""
+        self._waiting[asking] = None
+        self._call()
+
+    def forget(self, gone: Waiting) -> None:
+        self._waiting.pop(gone, None)
+
+    def _call(self) -> None:
+        if not self._is_called:
+            self._is_called = True
+            self._call_soon(self._run)
+
+    def _run(self) -> None:
+        self._is_called = False
+        end_s = self.now_s() + ROUND_S
+        while self._waiting:
+            self._waiting.popitem(last=False)[0].take_turn()
+            if self.now_s() >= end_s:
+                break
+        if self._waiting:
+            self._call()
