@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -21,6 +21,7 @@ from millstream.errors import (
     ConfigError,
     CorruptMessage,
     InvalidRecord,
+    InvalidRegularExpression,
     InvalidRequest,
     KafkaError,
     MessageTooLarge,
@@ -152,10 +153,30 @@ class ClientTelemetry:
                     _LOGGER.warning("client metrics %s are not asked for: %s", resource.name, error)
         self._version += 1
 
+    def identified(self, instance_id: Uuid) -> Uuid:
+        """The id itself, or a new one for a client that has none."""
+        return random_uuid(self._random) if instance_id in _RESERVED else instance_id
+
+    def to_match(self, instance_id: Uuid) -> Sequence[ClientMetricsSubscription]:
+        """The subscriptions that have to be matched with the client before it is spoken to; none for one that is known."""
+        known = self._instances.get(instance_id)
+        if known is not None and known.version == self._version:
+            return ()
+        return tuple(each for each in self._subscriptions if each.patterns)
+
+    def matched(
+        self, instance_id: Uuid, found: Mapping[ClientMetricsSubscription, bool], now_ms: int
+    ) -> None:
+        """What came of `to_match`. Subscriptions that have changed meanwhile are matched when the client speaks."""
+        if all(each in found or not each.patterns for each in self._subscriptions):
+            matching = [each for each in self._subscriptions if found.get(each, True)]
+            self._instances[instance_id] = _Instance(
+                _wanted(instance_id, matching), self._version, now_ms
+            )
+
     def subscribe(self, instance_id: Uuid, client: TelemetryClient, now_ms: int) -> Wanted:
         """What a client is asked for; one without an id is given one. Raises ThrottlingQuotaExceeded before the interval is over."""
-        if instance_id in _RESERVED:
-            instance_id = random_uuid(self._random)
+        instance_id = self.identified(instance_id)
         instance = self._instance(instance_id, client, now_ms)
         early = (
             now_ms - max(instance.last_get_ms, instance.last_push_ms) < instance.wanted.interval_ms
@@ -220,7 +241,9 @@ class ClientTelemetry:
         """The one that is known, unless subscriptions have changed since it was made."""
         known = self._instances.get(instance_id)
         if known is None or known.version < self._version:
-            known = _Instance(self._wanted(instance_id, client), self._version, now_ms)
+            found = match_subscriptions(self._subscriptions, client.selectors(instance_id))
+            matching = [each for each in self._subscriptions if found[each]]
+            known = _Instance(_wanted(instance_id, matching), self._version, now_ms)
             self._instances[instance_id] = known
         known.seen_ms = now_ms
         self._instances.move_to_end(instance_id)
@@ -236,16 +259,6 @@ class ClientTelemetry:
             if now_ms - oldest.seen_ms > limit_ms or len(self._instances) > CLIENTS_MAX:
                 del self._instances[instance_id]
 
-    def _wanted(self, instance_id: Uuid, client: TelemetryClient) -> Wanted:
-        selectors = client.selectors(instance_id)
-        matching = [each for each in self._subscriptions if each.matches(selectors)]
-        interval_ms = min((each.interval_ms for each in matching), default=DEFAULT_INTERVAL_MS)
-        metrics = tuple(sorted({name for each in matching for name in each.metrics}))
-        if ALL_METRICS in metrics:
-            metrics = (ALL_METRICS,)
-        number = crc32c(f"{','.join(metrics)} {interval_ms}".encode() + instance_id)
-        return Wanted(instance_id, number - (number >> 31 << 32), interval_ms, metrics)
-
     def _keep(self, instance_id: Uuid, received: Received) -> None:
         before = self._received.pop(instance_id, None)
         self._received_bytes += len(received.data) - (len(before.data) if before else 0)
@@ -253,6 +266,30 @@ class ClientTelemetry:
         while self._received_bytes > KEPT_BYTES_MAX or len(self._received) > CLIENTS_MAX:
             _, oldest = self._received.popitem(last=False)
             self._received_bytes -= len(oldest.data)
+
+
+def match_subscriptions(
+    subscriptions: Sequence[ClientMetricsSubscription], client: Mapping[str, str]
+) -> Mapping[ClientMetricsSubscription, bool]:
+    """Which of them mean the client. Where there are patterns, this belongs into a thread."""
+    return {each: _means(each, client) for each in subscriptions}
+
+
+def _means(subscription: ClientMetricsSubscription, client: Mapping[str, str]) -> bool:
+    try:
+        return subscription.matches(client)
+    except InvalidRegularExpression as error:
+        _LOGGER.warning("a client metrics subscription is taken to mean nobody: %s", error)
+        return False
+
+
+def _wanted(instance_id: Uuid, matching: Sequence[ClientMetricsSubscription]) -> Wanted:
+    interval_ms = min((each.interval_ms for each in matching), default=DEFAULT_INTERVAL_MS)
+    metrics = tuple(sorted({name for each in matching for name in each.metrics}))
+    if ALL_METRICS in metrics:
+        metrics = (ALL_METRICS,)
+    number = crc32c(f"{','.join(metrics)} {interval_ms}".encode() + instance_id)
+    return Wanted(instance_id, number - (number >> 31 << 32), interval_ms, metrics)
 
 
 def _too_early(instance_id: Uuid) -> str:

@@ -1,4 +1,8 @@
-"""The threads that wait for the disk, so that the event loop does not. They run functions that touch nothing but files."""
+"""The threads of a node beside its event loop: they wait for the disk and compute, so that the loop does neither for long.
+
+What runs here touches nothing but files and what it was given: state belongs to the loop. Computing is divided by what it may delay:
+expressions of clients (`match`) never stand in the way of a sync, and neither do long messages (`convert`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
 ResultT = TypeVar("ResultT")
-_THREADS: Final = 4
+_DISK_THREADS: Final = 4
 """Enough to have several logs synced at once; a disk queue does the rest."""
 
 
@@ -16,11 +20,26 @@ class DiskPool:
     """Threads start when they are first needed. `close` waits for what is running."""
 
     def __init__(self) -> None:
-        self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="millstream-disk")
+        self._disk = _threads("disk", _DISK_THREADS)
+        self._matching = _threads("match", 1)
+        self._converting = _threads("convert", 1)
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
-        """Raises what `work` raises. A caller that is cancelled leaves `work` running."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        """Files. Raises what `work` raises. A caller that is cancelled leaves `work` running."""
+        return await asyncio.get_running_loop().run_in_executor(self._disk, work)
+
+    async def match(self, work: Callable[[], ResultT]) -> ResultT:
+        """Expressions of clients are compiled and matched, one after another: so the memory of one is all that they take."""
+        return await asyncio.get_running_loop().run_in_executor(self._matching, work)
+
+    async def convert(self, work: Callable[[], ResultT]) -> ResultT:
+        """Long messages become objects, and objects bytes."""
+        return await asyncio.get_running_loop().run_in_executor(self._converting, work)
 
     def close(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        for executor in (self._disk, self._matching, self._converting):
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _threads(name: str, count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count, thread_name_prefix=f"millstream-{name}")

@@ -5,6 +5,7 @@ What groups do is `coordinator.group`; which shards there are and how they are d
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TypeVar
 
@@ -19,16 +20,19 @@ from millstream.broker.coordinator_topic import (
 from millstream.broker.group_settings import group_coordinator_config
 from millstream.broker.internal_topics import CONSUMER_OFFSETS
 from millstream.broker.node_services import Partitions, Tasks
+from millstream.broker.pattern_matching import MatchingThread, matching
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer.regex import TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.result import CoordinatorContext
-from millstream.errors import KafkaError
+from millstream.errors import CoordinatorNotAvailable, InvalidRegularExpression, KafkaError
 from millstream.metadata.image import MetadataImage
 from millstream.model import BrokerId
 from millstream.protocol.record_frames import decode_group_record
 from millstream.runtime import Random
 
 _LOGGER = logging.getLogger(__name__)
+_RETRY_S = 0.1
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
@@ -46,12 +50,18 @@ class GroupCoordination:
         partitions: Partitions,
         tasks: Tasks,
         services: CoordinatorServices,
+        thread: MatchingThread,
     ) -> None:
+        self._tasks = tasks
+        self._thread = thread
+        self._clock = services.clock
         self._image = MetadataImage()
         self._config = config
         self._random = random
         self.shards = CoordinatorTopic(
-            CoordinatorKind(CONSUMER_OFFSETS, self._new_shard, decode_group_record),
+            CoordinatorKind(
+                CONSUMER_OFFSETS, self._new_shard, decode_group_record, self._on_notice
+            ),
             broker_id,
             partitions=partitions,
             tasks=tasks,
@@ -100,6 +110,41 @@ class GroupCoordination:
         except KafkaError as error:
             name = partition.partition.topic_partition
             _LOGGER.debug("%s is not told of changed topics: %s", name, error)
+
+    # --- what shards ask for
+
+    def _on_notice(self, partition: CoordinatorPartition[GroupShard], notice: object) -> None:
+        assert isinstance(notice, TopicsToMatch), "the only notice of a group shard"
+        self._tasks.start(self._match(partition, notice), f"topics of group {notice.group_id}")
+
+    async def _match(
+        self, partition: CoordinatorPartition[GroupShard], asked: TopicsToMatch
+    ) -> None:
+        """A shard that has gone meanwhile has no use for it: the next one asks again."""
+        matches = {regex: await self._matches(asked, regex) for regex in asked.regexes}
+        while not partition.is_closed:
+            try:
+                partition.submit(
+                    "topics matched",
+                    lambda shard, context, now: shard.handle_matches(asked, matches, context, now),
+                    NODE_ITSELF,
+                )
+            except CoordinatorNotAvailable:
+                await asyncio.sleep(_RETRY_S)  # its queue is full
+            else:
+                return
+
+    async def _matches(self, asked: TopicsToMatch, regex: str) -> frozenset[str]:
+        try:
+            return await matching(regex, asked.topics, self._thread, self._clock)
+        except InvalidRegularExpression as error:
+            _LOGGER.warning(
+                "group %s: the expression %.100r is taken to mean no topic: %s",
+                asked.group_id,
+                regex,
+                error,
+            )
+            return frozenset()
 
     # --- requests
 

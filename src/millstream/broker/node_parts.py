@@ -315,6 +315,7 @@ class NodeParts:
             partitions=self._partitions,
             tasks=self._tasks,
             services=replace(services, on_written=self._metrics.groups.written),
+            thread=self._pool,
         )
 
     def _new_share_groups(self, services: CoordinatorServices) -> ShareGroups:

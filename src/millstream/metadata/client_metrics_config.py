@@ -1,25 +1,23 @@
 """The configurations of client metrics subscriptions (KIP-714): which metrics, how often, of which clients.
 
-Patterns meet texts that clients choose, so their engine is RE2, whose time is linear in the text; Kafka's is Java's, which knows more
-(look-around, back-references) and can be kept busy.
+Patterns are those of `client_pattern`, whose time is linear in the text that clients choose; Kafka's engine is Java's, which knows
+more (look-around, back-references) and can be kept busy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-import re2
-
-from millstream.errors import InvalidConfig, InvalidRequest
+from millstream.errors import InvalidConfig, InvalidRegularExpression, InvalidRequest
+from millstream.metadata.client_pattern import ClientPattern, check_pattern
 from millstream.metadata.config_key import ConfigKey, ConfigType, Scope, UpdateMode, config_table
 
 ALL_METRICS: Final = "*"
 DEFAULT_INTERVAL_MS: Final = 300_000
 _LEAST_INTERVAL_MS: Final = 100
 _MOST_INTERVAL_MS: Final = 3_600_000
-_PATTERN_MEMORY_MAX: Final = 1 << 20
 
 MATCH_SELECTORS: Final = frozenset(
     {
@@ -50,24 +48,21 @@ CLIENT_METRICS_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(
 )  # fmt: skip
 
 
-class _Pattern(Protocol):
-    """A compiled expression; re2 has no types of its own."""
-
-    def fullmatch(self, text: str) -> object | None: ...
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ClientMetricsSubscription:
-    """One CLIENT_METRICS resource, ready to be matched."""
+    """One CLIENT_METRICS resource. Two that say the same are still two."""
 
     metrics: tuple[str, ...]
     interval_ms: int
-    patterns: Mapping[str, _Pattern]
+    patterns: Mapping[str, str]
 
     def matches(self, client: Mapping[str, str]) -> bool:
-        """`client` holds a text for every selector that is known of it."""
+        """`client` holds a text for every selector that is known of it. With patterns, this belongs into a thread.
+
+        Raises InvalidRegularExpression for a pattern that is too large once it is compiled.
+        """
         return all(
-            pattern.fullmatch(client.get(selector, ""))
+            ClientPattern(pattern).matches(client.get(selector, ""))
             for selector, pattern in self.patterns.items()
         )
 
@@ -93,23 +88,15 @@ def client_metrics_subscription(overrides: Mapping[str, str]) -> ClientMetricsSu
     return ClientMetricsSubscription(metrics, interval_ms, dict(map(_pattern, match)))
 
 
-def _pattern(text: str) -> tuple[str, _Pattern]:
+def _pattern(text: str) -> tuple[str, str]:
     selector, equals, pattern = text.partition("=")
-    selector = selector.strip()
-    if equals and selector in MATCH_SELECTORS:
-        try:
-            compiled: _Pattern = re2.compile(pattern.strip(), _options())
-        except re2.error:
-            pass  # the sentence below says it
-        else:
-            return selector, compiled
-    raise InvalidConfig(
-        f"Illegal client matching pattern: {text}; write SELECTOR=PATTERN with a selector of {', '.join(sorted(MATCH_SELECTORS))}"
-    )
-
-
-def _options() -> re2.Options:
-    options = re2.Options()
-    options.log_errors = False  # they are answered
-    options.max_mem = _PATTERN_MEMORY_MAX
-    return options
+    selector, pattern = selector.strip(), pattern.strip()
+    if not equals or selector not in MATCH_SELECTORS:
+        raise InvalidConfig(
+            f"Illegal client matching pattern: {text}; write SELECTOR=PATTERN with a selector of {', '.join(sorted(MATCH_SELECTORS))}"
+        )
+    try:
+        check_pattern(pattern)
+    except InvalidRegularExpression as error:
+        raise InvalidConfig(f"Illegal client matching pattern: {text}: {error}") from None
+    return selector, pattern

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from millstream.coordinator.group.config import GroupCoordinatorConfig
+from millstream.coordinator.group.consumer.regex import TopicsToMatch
 from millstream.coordinator.group.shard import GroupShard
 from millstream.coordinator.record import CoordinatorRecord
 from millstream.coordinator.result import CoordinatorContext, CoordinatorResult, Token
 from millstream.coordinator.runtime import CoordinatorRuntime, Operation
 from millstream.errors import KafkaError
+from millstream.metadata.client_pattern import ClientPattern
 from millstream.model import Offset
 from millstream.protocol.record_frames import (
     decode_group_record,
@@ -103,10 +105,25 @@ class SimCoordinator:
             for reply in ready.replies:
                 assert reply.token not in self.outcomes, f"request {reply.token} answered twice"
                 self.outcomes[reply.token] = reply.outcome
+            for notice in ready.notices:
+                self._match(notice)
             if ready.records:
                 self._append(list(ready.records))
-            elif not ready.replies:
+            elif not ready.replies and not ready.notices:
                 return
+
+    def _match(self, notice: object) -> None:
+        """What the edge does in a thread."""
+        assert isinstance(notice, TopicsToMatch), "the only notice of a group shard"
+        matches = {
+            regex: frozenset(filter(ClientPattern(regex).matches, notice.topics))
+            for regex in notice.regexes
+        }
+        self.submit(
+            lambda shard, asked, context, now: shard.handle_matches(asked, matches, context, now),
+            notice,
+            version=0,
+        )
 
     def commit(self) -> None:
         """Everything appended so far is safe."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from types import MappingProxyType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -67,6 +67,7 @@ from millstream.runtime.system import SystemClock
 from millstream.testing.sim_files import SimFileSystem
 from millstream.testing.sim_random import SimRandom
 
+ResultT = TypeVar("ResultT")
 ME, OTHER = BrokerId(1), BrokerId(2)
 TOPIC_ID, STRANGE_ID = Uuid(b"t" * 16), Uuid(b"?" * 16)
 OFFSETS = "__consumer_offsets"
@@ -76,6 +77,13 @@ UNKNOWN_TOPIC, UNKNOWN_ID, UNKNOWN_MEMBER, NOT_COORDINATOR = 3, 100, 25, 16
 class NoFlusher:
     async def flush_to(self, log: PartitionLog, offset: int) -> None:
         raise NotImplementedError
+
+
+class InlinePool:
+    """Matches here and now."""
+
+    async def match(self, work: Callable[[], ResultT]) -> ResultT:
+        return work()
 
 
 class World:
@@ -98,6 +106,7 @@ class World:
             partitions=self,
             tasks=self,
             services=services,
+            thread=InlinePool(),
         )
         self.image = MetadataImage()
 

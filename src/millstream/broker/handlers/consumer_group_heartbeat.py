@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.group_protocols import check_consumer_protocol
+from millstream.broker.pattern_matching import check_fits
 from millstream.broker.request_context import RequestContext
+from millstream.coordinator.group.consumer.regex import regex_refusal
 from millstream.coordinator.group.consumer.request_check import check_heartbeat
 from millstream.coordinator.group.shard import GroupShard
+from millstream.errors import InvalidRegularExpression
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -27,6 +30,12 @@ async def handle(
 ) -> ConsumerGroupHeartbeatResponse:
     check_consumer_protocol(context.node)
     check_heartbeat(request, context.version, context.node.config.group_consumer_assignors)
+    regex = request.subscribed_topic_regex
+    if regex:
+        try:
+            await check_fits(regex, context.node.disk_pool, context.node.clock)
+        except InvalidRegularExpression as error:
+            raise regex_refusal(regex, error) from None
     return await context.node.group_coordinator.ask(
         request.group_id,
         GroupShard.handle_consumer_group_heartbeat,

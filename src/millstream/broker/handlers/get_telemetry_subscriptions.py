@@ -9,8 +9,10 @@ ApiVersions lists this API only where millstream.client.telemetry.enable says so
 from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.client_telemetry import TelemetryClient
+from millstream.broker.client_telemetry import TelemetryClient, match_subscriptions
+from millstream.broker.pattern_matching import match_in
 from millstream.broker.request_context import RequestContext
+from millstream.model import Uuid
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
@@ -23,13 +25,13 @@ _ACCEPTED = (Codec.ZSTD, Codec.LZ4, Codec.GZIP, Codec.SNAPPY)
 """Best first."""
 
 
-def handle(
+async def handle(
     request: GetTelemetrySubscriptionsRequest, context: RequestContext
 ) -> GetTelemetrySubscriptionsResponse:
-    telemetry = context.node.client_telemetry
-    wanted = telemetry.subscribe(
-        request.client_instance_id, telemetry_client(context), context.now.monotonic_ms
-    )
+    telemetry, client = context.node.client_telemetry, telemetry_client(context)
+    instance_id = telemetry.identified(request.client_instance_id)
+    await match_client(instance_id, client, context)
+    wanted = telemetry.subscribe(instance_id, client, context.now.monotonic_ms)
     return GetTelemetrySubscriptionsResponse(
         client_instance_id=wanted.instance_id,
         subscription_id=wanted.subscription_id,
@@ -50,3 +52,17 @@ def telemetry_client(context: RequestContext) -> TelemetryClient:
         source_address=connection.client_host,
         source_port=connection.client_port,
     )
+
+
+async def match_client(instance_id: Uuid, client: TelemetryClient, context: RequestContext) -> None:
+    """In a thread, since subscriptions have expressions; nothing to do for a client that is known."""
+    telemetry = context.node.client_telemetry
+    to_match = telemetry.to_match(instance_id)
+    if to_match:
+        selectors = client.selectors(instance_id)
+        found = await match_in(
+            context.node.disk_pool,
+            lambda: match_subscriptions(to_match, selectors),
+            context.node.clock,
+        )
+        telemetry.matched(instance_id, found, context.now.monotonic_ms)

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.client_telemetry import Push
-from millstream.broker.handlers.get_telemetry_subscriptions import telemetry_client
+from millstream.broker.handlers.get_telemetry_subscriptions import (
+    match_client,
+    telemetry_client,
+)
 from millstream.broker.request_context import RequestContext
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.push_telemetry import (
@@ -23,7 +26,7 @@ from millstream.protocol.generated.push_telemetry import (
 API = ApiSpec(ApiKey.PUSH_TELEMETRY, versions=range(1))
 
 
-def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
+async def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
     push = Push(
         request.client_instance_id,
         request.subscription_id,
@@ -31,8 +34,7 @@ def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTeleme
         request.compression_type,
         bytes(request.metrics),
     )
-    now = context.now
-    context.node.client_telemetry.push(
-        push, telemetry_client(context), now.monotonic_ms, now.wall_ms
-    )
+    now, client = context.now, telemetry_client(context)
+    await match_client(push.instance_id, client, context)
+    context.node.client_telemetry.push(push, client, now.monotonic_ms, now.wall_ms)
     return PushTelemetryResponse()

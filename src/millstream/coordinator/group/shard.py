@@ -7,7 +7,7 @@ changes in `replay` alone, live and at load.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from millstream.coordinator.group import (
@@ -29,6 +29,7 @@ from millstream.coordinator.group.consumer import describe as consumer_describe
 from millstream.coordinator.group.consumer import heartbeat, removal
 from millstream.coordinator.group.consumer import replay as consumer_replay
 from millstream.coordinator.group.consumer.consumer_group import ConsumerGroup
+from millstream.coordinator.group.consumer.regex import TopicsToMatch, take_matches
 from millstream.coordinator.group.groups import Groups
 from millstream.coordinator.group.offset_store import OffsetStore, StoredOffset
 from millstream.coordinator.group.records import assignments_of, group_from_value
@@ -168,6 +169,21 @@ class GroupShard:
     ) -> CoordinatorResult:
         turn = self._turn(now)
         heartbeat.heartbeat(self._groups, request, context, turn)
+        return turn.result
+
+    def handle_matches(
+        self,
+        asked: TopicsToMatch,
+        matches: Mapping[str, frozenset[str]],
+        context: CoordinatorContext,
+        now: Instant,
+    ) -> CoordinatorResult:
+        """What the edge has found; nobody but the edge waits for the answer."""
+        turn = self._turn(now)
+        group = self._groups.find(asked.group_id)
+        if isinstance(group, ConsumerGroup):
+            take_matches(group, asked, matches, turn)
+        turn.result.reply(context.token, None)
         return turn.result
 
     def handle_share_group_request(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import groupby
 
 from millstream.coordinator.transaction.state import STATES_BY_LABEL
@@ -42,25 +41,20 @@ def describe_transaction(transactions: Transactions, transactional_id: str) -> D
 
 
 def list_transactions(
-    transactions: Transactions,
-    request: ListTransactionsRequest,
-    is_wanted: Callable[[str], bool],
-    now_ms: int,
+    transactions: Transactions, request: ListTransactionsRequest, now_ms: int
 ) -> ListTransactionsResponse:
-    """`is_wanted`: whether a transactional id matches the pattern of the request. Unknown states are named and match nothing."""
+    """Whatever the pattern of the request says of their ids. Unknown states are named and match nothing."""
+    states, producer_ids = frozenset(request.state_filters), frozenset(request.producer_id_filters)
     listed = [
         ListedTransaction(known.transactional_id, known.producer_id, known.state.label)
         for known in transactions
-        if _passes(known, request, now_ms) and is_wanted(known.transactional_id)
+        if (not producer_ids or known.producer_id in producer_ids)
+        and (not states or known.state.label in states)
+        and _has_run_for(known, request.duration_filter, now_ms)
     ]
     unknown = [label for label in request.state_filters if label not in STATES_BY_LABEL]
     return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=listed)
 
 
-def _passes(known: Transaction, request: ListTransactionsRequest, now_ms: int) -> bool:
-    if request.producer_id_filters and known.producer_id not in request.producer_id_filters:
-        return False
-    if request.state_filters and known.state.label not in request.state_filters:
-        return False
-    running_ms = now_ms - known.start_timestamp_ms
-    return request.duration_filter < 0 or running_ms > request.duration_filter
+def _has_run_for(known: Transaction, duration_ms: int, now_ms: int) -> bool:
+    return duration_ms < 0 or now_ms - known.start_timestamp_ms > duration_ms

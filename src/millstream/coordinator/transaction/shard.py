@@ -6,7 +6,7 @@ epoch before the present one (`Transactions.last_epoch`), which only lets a lost
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from millstream.coordinator.record import CoordinatorRecord
@@ -117,13 +117,12 @@ class TransactionShard:
     def handle_list_transactions(
         self,
         request: ListTransactionsRequest,
-        is_wanted: Callable[[str], bool],
         context: CoordinatorContext,
         now: Instant,
     ) -> CoordinatorResult:
-        """`is_wanted` is the pattern of the request, compiled by the edge."""
+        """The pattern of the request is the edge's business."""
         turn = self._turn(now)
-        listed = describe.list_transactions(self._transactions, request, is_wanted, now.wall_ms)
+        listed = describe.list_transactions(self._transactions, request, now.wall_ms)
         turn.result.reply(context.token, listed)
         return turn.result
 

@@ -1,6 +1,6 @@
 """A consumer group as the log has it, and what can be asked of it.
 
-All of it is hard state but the field that says so: only `replay` changes it. What the coordinator does about it is in the
+All of it is hard state but the fields that say so: only `replay` changes it. What the coordinator does about it is in the
 modules beside this one.
 """
 
@@ -69,6 +69,8 @@ class ConsumerGroup:
         """A record of Kafka 4.0 and older is still in the log; it is to be removed."""
         self.checked_version: int | None = None
         """Soft: the version of the topics that `metadata_hash` was last compared with."""
+        self.is_matching = False
+        """Soft: the expressions of the group are being matched with the topics."""
         self._owners: dict[Uuid, dict[int, str]] = {}
         self._regex_subscribers: Counter[str] = Counter()
 

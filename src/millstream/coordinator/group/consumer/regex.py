@@ -1,7 +1,8 @@
 """Subscriptions by regular expression, matched here and not by the members (KIP-848).
 
-All expressions of a group are matched together and not too often, in an operation of its own: the member that brings one is not kept
-waiting, and one refresh means one rebalance. The engine is RE2: its time is linear in the input, whatever a client asks for.
+All expressions of a group are matched together and not too often. The member that brings one is not kept waiting: the shard gives a
+notice (`TopicsToMatch`), the edge matches in a thread and comes back with what it found (`take_matches`). One refresh means one
+rebalance.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol
-
-import re2
+from typing import Final
 
 from millstream.coordinator.group.consumer.consumer_group import (
     ConsumerGroup,
@@ -28,18 +28,23 @@ from millstream.coordinator.group.consumer.records import (
 from millstream.coordinator.group.topic_hash import topics_hash
 from millstream.coordinator.group.turn import GroupTimer, TimerKind, Turn
 from millstream.errors import InvalidRegularExpression
-from millstream.metadata.image import TopicsImage
+from millstream.metadata.client_pattern import check_pattern
 
 REFRESH_INTERVAL_MIN_MS: Final = 10_000
 """Not configurable in Kafka either."""
-_MEMORY_MAX: Final = 1 << 20
-"""Of one compiled expression; RE2 refuses what needs more."""
+_SHOWN_MAX: Final = 1_000
+"""Characters of an expression that a refusal repeats."""
 
 
-class _Matcher(Protocol):
-    """Of a compiled expression; re2 has no types of its own."""
+@dataclass(frozen=True, slots=True)
+class TopicsToMatch:
+    """Which of `topics` do the expressions of the group mean? Told to the edge; the answer is `take_matches`."""
 
-    def fullmatch(self, text: str) -> object | None: ...
+    group_id: str
+    regexes: tuple[str, ...]
+    topics: tuple[str, ...]
+    version: int
+    """Offset of the metadata that the topics are from."""
 
 
 class RegexChange(Enum):
@@ -76,17 +81,42 @@ def change_regex(
 def check_regex(regex: str) -> None:
     """Raises InvalidRegularExpression."""
     try:
-        _compiled(regex)
-    except re2.error as error:
-        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error
-        raise InvalidRegularExpression(
-            f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {reason}."
-        ) from None
+        check_pattern(regex)
+    except InvalidRegularExpression as error:
+        raise regex_refusal(regex, error) from None
+
+
+def regex_refusal(regex: str, reason: InvalidRegularExpression) -> InvalidRegularExpression:
+    shown = regex if len(regex) <= _SHOWN_MAX else f"{regex[:_SHOWN_MAX]}..."
+    return InvalidRegularExpression(
+        f"SubscribedTopicRegex `{shown}` is not a valid regular expression: {reason}."
+    )
 
 
 def refresh(group: ConsumerGroup, turn: Turn) -> None:
-    """Matches all expressions of the group; what they mean for it begins a new epoch."""
-    resolved = _resolve(sorted(group.regex_subscribers), turn)
+    """Has all expressions of the group matched."""
+    regexes = tuple(sorted(group.regex_subscribers))
+    if regexes and not group.is_matching:
+        group.is_matching = True
+        topics = turn.image.topics
+        turn.result.notices.append(
+            TopicsToMatch(group.group_id, regexes, tuple(topics.by_name), turn.image.offset)
+        )
+
+
+def take_matches(
+    group: ConsumerGroup,
+    asked: TopicsToMatch,
+    matches: Mapping[str, frozenset[str]],
+    turn: Turn,
+) -> None:
+    """What the expressions mean for the group begins a new epoch. Those that nobody brings any more are left out."""
+    group.is_matching = False
+    resolved = {
+        regex: ResolvedRegex(topics, asked.version, turn.now.wall_ms)
+        for regex, topics in matches.items()
+        if regex in group.regex_subscribers
+    }
     if not resolved:
         return
     turn.result.records += [
@@ -126,6 +156,8 @@ def _wanted(group: ConsumerGroup, old: str, new: str) -> AbstractSet[str]:
 def _is_refresh_due(
     group: ConsumerGroup, wanted: AbstractSet[str], turn: Turn, *, at_once: bool
 ) -> bool:
+    if group.is_matching:
+        return False
     last_ms = max((each.timestamp_ms for each in group.regexes.values()), default=None)
     if last_ms is not None and turn.now.wall_ms <= last_ms + REFRESH_INTERVAL_MIN_MS:
         return False
@@ -134,25 +166,3 @@ def _is_refresh_due(
     interval_ms = turn.config.consumer.regex_refresh_interval_ms
     matched_with = min(each.version for each in group.regexes.values())
     return matched_with < turn.topics_version or turn.now.wall_ms > last_ms + interval_ms
-
-
-def _resolve(regexes: Collection[str], turn: Turn) -> dict[str, ResolvedRegex]:
-    return {
-        regex: ResolvedRegex(
-            _matches(regex, turn.image.topics), turn.image.offset, turn.now.wall_ms
-        )
-        for regex in regexes
-    }
-
-
-def _matches(regex: str, topics: TopicsImage) -> frozenset[str]:
-    compiled = _compiled(regex)
-    return frozenset(name for name in topics.by_name if compiled.fullmatch(name))
-
-
-def _compiled(regex: str) -> _Matcher:
-    options = re2.Options()
-    options.max_mem = _MEMORY_MAX
-    options.log_errors = False
-    compiled: _Matcher = re2.compile(regex, options)
-    return compiled
