@@ -28,7 +28,8 @@ its meaning says so. Keys that begin with `millstream.` are our own.
 
 `millstream config check FILE` says whether a node would start with a file; `millstream config explain KEY [FILE]` tells one value and
 where it comes from. *Dynamic* says whether a value may change while the broker runs: no, for one broker (`per-broker`), or also for
-all of them (`cluster-wide`). Listeners cannot be changed while a broker runs, other than in Kafka.
+all of them (`cluster-wide`); `per-listener` keys Kafka takes with a listener's prefix only, which this version refuses. What a broker tells
+of its settings can be set again as it is, wherever Kafka takes it.
 """
 
 _COLUMNS = """
@@ -37,11 +38,20 @@ _COLUMNS = """
 """
 
 _WITHOUT_EFFECT = """
-## Keys of Kafka without effect
+## Broker keys without effect
 
-A node reads them, warns once and goes on; DescribeConfigs does not list them.
+Kafka's keys that are taken, stored and told with Kafka's types and defaults, and change nothing here. A node that is started with one warns.
 
-| keys | why |
+| key | type | default | dynamic | why |
+|---|---|---|---|---|
+"""
+
+_STRANGERS = """
+## Other names that are passed over
+
+No keys of Kafka 4.3; a node reads them, warns and goes on. Any other name that is not on this page is an error.
+
+| names | why |
 |---|---|
 """
 
@@ -51,7 +61,9 @@ def render() -> str:
         (
             _HEADER,
             "\n## Brokers\n",
-            _table(BROKER_CONFIGS.values(), dynamic=True),
+            _table(
+                [key for key in BROKER_CONFIGS.values() if key.without_effect is None], dynamic=True
+            ),
             "\n## Topics\n",
             _table(TOPIC_CONFIGS.values(), dynamic=False),
             "\n## Groups\n",
@@ -59,6 +71,12 @@ def render() -> str:
             "\n## Client metrics\n",
             _table(CLIENT_METRICS_CONFIGS.values(), dynamic=False),
             _WITHOUT_EFFECT,
+            *(
+                _row_without_effect(key)
+                for _, key in sorted(BROKER_CONFIGS.items())
+                if key.without_effect is not None
+            ),
+            _STRANGERS,
             *(f"| {_keys(strangers)} | {strangers.reason} |\n" for strangers in ALL_STRANGERS),
         )
     )
@@ -72,15 +90,33 @@ def _table(keys: Iterable[ConfigKey], *, dynamic: bool) -> str:
 
 
 def _row(key: ConfigKey, *, dynamic: bool) -> str:
-    default = key.default_text
-    cells = [
+    return _line(
         f"`{key.name}`",
         key.type.name.lower(),
-        "" if default is None else f"`{default}`" if default else "empty",
+        _default(key),
         key.validator.allowed if key.validator else "",
-        *([key.dynamic.value.replace("read-only", "no")] if dynamic else []),
-        key.doc,
-    ]
+        *([_dynamic(key)] if dynamic else []),
+        key.meaning,
+    )
+
+
+def _row_without_effect(key: ConfigKey) -> str:
+    assert key.without_effect is not None, "only keys without effect are listed here"
+    return _line(
+        f"`{key.name}`", key.type.name.lower(), _default(key), _dynamic(key), key.without_effect
+    )
+
+
+def _default(key: ConfigKey) -> str:
+    default = key.default_text
+    return "" if default is None else f"`{default}`" if default else "empty"
+
+
+def _dynamic(key: ConfigKey) -> str:
+    return key.dynamic.value.replace("read-only", "no")
+
+
+def _line(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from millstream.broker.config_rules import check_listeners, check_rules
-from millstream.broker.config_strangers import is_java_only, protects, why_without_effect
+from millstream.broker.config_strangers import protects, why_without_effect
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.broker.listeners import Listener, client_listeners, parse_listeners, with_port
 from millstream.errors import ConfigError
@@ -19,6 +19,8 @@ from millstream.metadata.config_key import ConfigValue, UpdateMode, parse_config
 from millstream.metadata.topic_config import log_config, topic_defaults
 
 _LOGGER = logging.getLogger(__name__)
+FIXED_LISTENER_KEYS: Final = ("listeners", "listener.security.protocol.map")
+"""Kafka lets them change while a broker runs; here they can be set to what they are, and not changed."""
 FLUSH_ON_ACK: Final = "millstream.flush.on.ack"
 
 
@@ -243,7 +245,9 @@ def changed_config(static: BrokerConfig, overrides: Mapping[str, str]) -> Broker
     changes = {
         name: value
         for name, value in overrides.items()
-        if name in BROKER_CONFIGS and BROKER_CONFIGS[name].dynamic is not UpdateMode.READ_ONLY
+        if name in BROKER_CONFIGS
+        and name not in FIXED_LISTENER_KEYS
+        and BROKER_CONFIGS[name].dynamic is not UpdateMode.READ_ONLY
     }
     changed = typed_config({**static.settings, **changes})
     return replace(
@@ -283,27 +287,30 @@ def with_client_port(settings: Mapping[str, str], port: int) -> dict[str, str]:
 def _known_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The settings that mean something here; the others are warned of once, or refused."""
     known: dict[str, str] = {}
-    java_only, not_yet = [], []
+    without_effect = []
     for name, value in settings.items():
-        if name in BROKER_CONFIGS:
-            known[name] = value
-        elif protects(name, value):
+        if protects(name, value):
             raise ConfigError(
                 f"{name}={value} asks for protection that this version does not give: remove it to go without"
             )
-        elif is_java_only(name):
-            java_only.append(name)
-        elif why_without_effect(name) or protects(name, "?"):
-            not_yet.append(name)
-        else:
+        if reason_without_effect(name) is not None:
+            without_effect.append(name)
+        if name in BROKER_CONFIGS:
+            known[name] = value
+        elif name not in without_effect:
             raise ConfigError(_unknown(name))
-    if java_only:
+    if without_effect:
         _LOGGER.warning(
-            "settings of Kafka's Java machinery, without effect here: %s", ", ".join(java_only)
+            "settings without effect in this version: %s (`millstream config explain KEY` says why)",
+            ", ".join(without_effect),
         )
-    if not_yet:
-        _LOGGER.warning("settings without effect in this version: %s", ", ".join(not_yet))
     return known
+
+
+def reason_without_effect(name: str) -> str | None:
+    """Why a setting changes nothing; None for one that does, and for a name that nobody knows."""
+    key = BROKER_CONFIGS.get(name)
+    return why_without_effect(name) if key is None else key.without_effect
 
 
 def _unknown(name: str) -> str:

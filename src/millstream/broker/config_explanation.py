@@ -38,5 +38,5 @@ def _of_key(key: ConfigKey, settings: Settings) -> dict[str, str | None]:
         "type": key.type.name.lower(),
         "allowed": key.validator.allowed if key.validator else "any",
         "dynamic": key.dynamic.value,
-        "meaning": key.doc,
+        "meaning": key.meaning,
     }

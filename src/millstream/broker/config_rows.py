@@ -75,6 +75,11 @@ def boolean(name: str, default: bool, doc: str, dynamic: UpdateMode = _FIXED) ->
     return ConfigKey(name, ConfigType.BOOLEAN, default, None, doc, dynamic=dynamic)
 
 
+def without_effect(reason: str, key: ConfigKey) -> ConfigKey:
+    """A key that is taken, stored and told, and changes nothing here."""
+    return replace(key, without_effect=reason)
+
+
 def internal(key: ConfigKey) -> ConfigKey:
     """A key that DescribeConfigs lists only where it was set while the broker ran."""
     return replace(key, internal=True)

@@ -1,4 +1,4 @@
-"""The broker settings that mean something here: Kafka 4.3's names, types, defaults and limits, and what they do.
+"""The broker settings: Kafka 4.3's names, types, defaults and limits, and what they do here.
 
 Keys that give topics their defaults (`log.retention.ms` and so on) are taken from the table of topic configurations.
 """
@@ -9,9 +9,19 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from millstream.broker.config_rows import boolean, double, integer, internal, long, string, words
+from millstream.broker.config_rows import (
+    boolean,
+    double,
+    integer,
+    internal,
+    long,
+    string,
+    without_effect,
+    words,
+)
 from millstream.broker.config_table_coordinators import COORDINATOR_ROWS
 from millstream.broker.config_table_security import SECURITY_ROWS
+from millstream.broker.config_table_without_effect import ROWS_WITHOUT_EFFECT
 from millstream.metadata.config_key import ConfigKey, ConfigType, UpdateMode, config_table
 from millstream.metadata.config_validators import ListOf, OneOf, at_least
 from millstream.metadata.topic_config import TOPIC_CONFIGS
@@ -20,6 +30,8 @@ _INT_MAX: Final = (1 << 31) - 1
 _LONG_MAX: Final = (1 << 63) - 1
 _DOUBLE_MAX: Final = sys.float_info.max
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
+_PER_BROKER: Final = UpdateMode.PER_BROKER
+_ONE_NODE: Final = "there is one node until several are built"
 
 _NODE = (
     integer("node.id", 1, at_least(0), "Number of this node in its cluster."),
@@ -62,7 +74,9 @@ _LISTENERS = (
         "listeners",
         ("PLAINTEXT://127.0.0.1:9092",),
         "Addresses to listen on, as NAME://HOST:PORT; an empty host means all, port 0 any free one. "
-        "Kafka's default listens on all addresses; this one is not reachable from outside until you say so.",
+        "Kafka's default listens on all addresses; this one is not reachable from outside until you say so. While the broker runs "
+        "it can be set to what it is, and not changed.",
+        dynamic=_PER_BROKER,
     ),
     words(
         "advertised.listeners",
@@ -72,14 +86,13 @@ _LISTENERS = (
     string(
         "listener.security.protocol.map",
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-        "Protocol of each listener name. PLAINTEXT is supported.",
+        "Protocol of each listener name. PLAINTEXT is supported. While the broker runs it can be set to what it is, and not changed.",
+        dynamic=_PER_BROKER,
     ),
     words("controller.listener.names", ("CONTROLLER",), "Names in `listeners` that belong to the controller quorum."),
-    string("inter.broker.listener.name", None, "Listener that brokers use among themselves."),
+    without_effect(_ONE_NODE, string("inter.broker.listener.name", None, "Listener that brokers use among themselves.")),
     words("controller.quorum.voters", (), "Static voters as ID@HOST:PORT. This node must be the only one."),
-    words(
-        "controller.quorum.bootstrap.servers", (), "Where to find the quorum. Not needed by a quorum of one."
-    ),
+    without_effect(_ONE_NODE, words("controller.quorum.bootstrap.servers", (), "Where to find the quorum.")),
 )  # fmt: skip
 
 _CONNECTIONS = (
@@ -204,15 +217,20 @@ _QUORUM = (
     long("metadata.max.retention.ms", 604_800_000, None, "Age above which snapshots, and the log before the next one, go."),
 )  # fmt: skip
 
-_THROTTLES = tuple(
+_THROTTLES = (
+    *(
+        without_effect(_ONE_NODE, internal(long(name, None, at_least(0), "Bytes a second of throttled replicas.", _DYNAMIC)))
+        for name in ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
+    ),
     internal(
-        long(name, None, at_least(0), "Bytes a second of throttled replicas; stored, and without effect on one node.", _DYNAMIC)
-    )
-    for name in (
-        "leader.replication.throttled.rate",
-        "follower.replication.throttled.rate",
-        "replica.alter.log.dirs.io.max.bytes.per.second",
-    )
+        long(
+            "replica.alter.log.dirs.io.max.bytes.per.second",
+            None,
+            at_least(0),
+            "Most bytes a second that moves of replicas between the directories of this broker copy, all together. Without it: no limit.",
+            _DYNAMIC,
+        )
+    ),
 )  # fmt: skip
 
 _UNSET_SYNONYMS: Final = {
@@ -254,6 +272,7 @@ def _topic_default_keys() -> Iterator[ConfigKey]:
                 topic_key.validator if synonym.factor == 1 else None,
                 f"Default of the topic configuration `{topic_key.name}`. {topic_key.doc}",
                 dynamic=UpdateMode.READ_ONLY if synonym.name in _FIXED_SYNONYMS else _DYNAMIC,
+                without_effect=topic_key.without_effect,
             )
 
 
@@ -272,5 +291,6 @@ BROKER_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(
         *SECURITY_ROWS,
         *_THROTTLES,
         *_topic_default_keys(),
+        *ROWS_WITHOUT_EFFECT,
     )
 )

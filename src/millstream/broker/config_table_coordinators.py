@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.config_rows import boolean, integer, internal, long, short, string, words
+from millstream.broker.config_rows import (
+    boolean,
+    integer,
+    internal,
+    long,
+    short,
+    string,
+    without_effect,
+    words,
+)
 from millstream.metadata.config_key import ConfigKey, UpdateMode
 from millstream.metadata.config_validators import Between, ListOf, OneOf, at_least
 
@@ -113,7 +122,9 @@ _SHARE_GROUPS = (
         "group.share.max.partition.max.record.locks", 4_000, Between(2_000, 10_000), "Highest number of locks that a group may be configured with."
     ),
     integer("group.share.max.share.sessions", 2_000, at_least(1), "Share sessions that this broker keeps."),
-    words("group.share.assignors", ("simple",), "Assignors of share groups; there is one.", ListOf(("simple",), may_be_empty=False)),
+    without_effect(
+        "there is one", words("group.share.assignors", ("simple",), "Assignors of share groups.", ListOf(("simple",), may_be_empty=False))
+    ),
     internal(
         integer("group.share.initialize.retry.interval.ms", 30_000, at_least(1), "How long the share coordinator has to initialise a partition before it is asked again.")
     ),

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from millstream.broker.config_rows import boolean, internal, long, string
-from millstream.metadata.config_key import ConfigKey, ConfigType
+from millstream.broker.config_rows import internal, long, string, without_effect
+from millstream.metadata.config_key import ConfigKey, ConfigType, Validator
 from millstream.metadata.config_validators import OneOf, at_least
 
 STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_NOT_ENFORCED: Final = "access control rules are stored and told, and not enforced yet"
+
+
+def _of_authorizer(
+    name: str, default: str, doc: str, validator: Validator | None = None
+) -> ConfigKey:
+    """A key that Kafka hands to its authorizer unseen: without a type, and told without its value."""
+    key = ConfigKey(name, ConfigType.UNKNOWN, default, validator, doc, sensitive=True)
+    return without_effect(_NOT_ENFORCED, internal(key))
+
 
 _RULES = (
     string(
@@ -17,9 +27,9 @@ _RULES = (
         "With Kafka's standard authorizer named here, access control rules are stored and told. They are not enforced yet.",
         OneOf(("", STANDARD_AUTHORIZER)),
     ),
-    internal(string("super.users", "", "Principals that rules do not hold for; without effect until rules are enforced.")),
-    internal(
-        boolean("allow.everyone.if.no.acl.found", False, "Whether a resource without rules is open; without effect until rules are enforced.")
+    _of_authorizer("super.users", "", "Principals that rules do not hold for."),
+    _of_authorizer(
+        "allow.everyone.if.no.acl.found", "false", "Whether a resource without rules is open.", OneOf(("true", "false"), any_case=True)
     ),
 )  # fmt: skip
 

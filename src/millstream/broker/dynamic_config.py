@@ -10,22 +10,23 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from millstream.broker.config import BrokerConfig, changed_config, typed_config
+from millstream.broker.config import (
+    FIXED_LISTENER_KEYS,
+    BrokerConfig,
+    changed_config,
+    typed_config,
+)
 from millstream.broker.config_table import BROKER_CONFIGS
 from millstream.errors import ConfigError
-from millstream.metadata.config_key import ConfigValue
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.metadata.image import MetadataImage
 
 _LOGGER = logging.getLogger(__name__)
-_KAFKAS_THREADS: Final[Mapping[str, int]] = {
-    "num.io.threads": 8,
-    "num.network.threads": 3,
-    "background.threads": 10,
-    "num.replica.fetchers": 1,
-    "num.recovery.threads.per.data.dir": 2,
-}
-"""Pools that this broker does not have, with Kafka's sizes: their limits are Kafka's, for whoever moves a configuration."""
+_POOLS: Final = (
+    "log.cleaner.threads", "num.io.threads", "num.network.threads", "background.threads", "num.replica.fetchers",
+    "num.recovery.threads.per.data.dir",
+)  # fmt: skip
+"""Numbers of threads. This broker does not have most of these pools; their limits are Kafka's, for whoever moves a configuration."""
 
 
 class DynamicConfig:
@@ -60,12 +61,26 @@ class DynamicConfig:
 def check_broker_change(before: Mapping[str, str], after: Mapping[str, str]) -> None:
     """Raises ConfigError where a broker could not go from the settings `before` to those `after`."""
     typed_config({name: value for name, value in after.items() if name in BROKER_CONFIGS})
-    for name in _KAFKAS_THREADS.keys() | {"log.cleaner.threads"}:
+    _check_listeners(before, after)
+    for name in _POOLS:
         wanted = after.get(name)
         if wanted is not None and wanted != before.get(
             name
         ):  # going back to a default is always allowed
             _check_threads(name, _threads(name, before.get(name)), _threads(name, wanted))
+
+
+def _check_listeners(before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    for name in FIXED_LISTENER_KEYS:
+        key = BROKER_CONFIGS[name]
+        now, wanted = (
+            key.default_value if text is None else key.parse(text)
+            for text in (before.get(name), after.get(name))
+        )
+        if wanted != now:
+            raise ConfigError(
+                f"{name} cannot be changed while a broker runs: change it in the broker's server.properties and start it again"
+            )
 
 
 def _check_threads(name: str, now: int, wanted: int) -> None:
@@ -82,17 +97,10 @@ def _check_threads(name: str, now: int, wanted: int) -> None:
 
 
 def _threads(name: str, text: str | None) -> int:
-    value: ConfigValue
-    if name in BROKER_CONFIGS:
-        key = BROKER_CONFIGS[name]
-        value = key.default_value if text is None else key.parse(text)
-        assert isinstance(value, int), "thread counts are integers in the table"
-        return value
-    if text is None:
-        return _KAFKAS_THREADS[name]
-    if not text.strip().isdecimal():
-        raise ConfigError(f"Invalid value {text} for configuration {name}: write a whole number")
-    return int(text)
+    key = BROKER_CONFIGS[name]
+    value = key.default_value if text is None else key.parse(text)
+    assert isinstance(value, int), "thread counts are integers in the table"
+    return value
 
 
 def _shown(overrides: Mapping[str, str]) -> str:

@@ -33,9 +33,7 @@ def config() -> None:
 @_OVERRIDE
 def check(file: str, overrides: tuple[str, ...]) -> None:
     """Say whether a node would start with FILE, and which of its settings have no effect."""
-    from millstream.broker.config import broker_config
-    from millstream.broker.config_strangers import why_without_effect
-    from millstream.broker.config_table import BROKER_CONFIGS
+    from millstream.broker.config import broker_config, reason_without_effect
     from millstream.cli.node_settings import read_settings
     from millstream.errors import ConfigError
 
@@ -45,12 +43,13 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     except (ConfigError, OSError, UnicodeDecodeError) as error:
         click.echo(f"{file}: {error}", err=True)
         sys.exit(1)
-    for name in sorted(gathered.given):
-        if name not in BROKER_CONFIGS:
-            click.echo(f"{name} has no effect: {why_without_effect(name) or 'it only protects'}")
+    reasons = {name: reason_without_effect(name) for name in sorted(gathered.given)}
+    for name, reason in reasons.items():
+        if reason is not None:
+            click.echo(f"{name} has no effect: {reason}")
     for variable in gathered.not_understood:
         click.echo(f"{variable} of the environment is no setting")
-    count = sum(name in BROKER_CONFIGS for name in gathered.given)
+    count = sum(reason is None for reason in reasons.values())
     click.echo(f"{file}: ok, {count} settings")
 
 

@@ -33,6 +33,12 @@ def check_broker_overrides(
     fixed = [name for name, mode in modes.items() if mode is UpdateMode.READ_ONLY]
     if fixed:
         raise InvalidRequest(f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
+    prefixed = [name for name, mode in modes.items() if mode is UpdateMode.PER_LISTENER]
+    if prefixed:
+        raise InvalidRequest(
+            "These security configs can be dynamically updated only per-listener using the listener prefix: "
+            f"[{', '.join(prefixed)}]"
+        )
     single = [name for name, mode in modes.items() if mode is UpdateMode.PER_BROKER]
     if single and not resource.name:
         raise InvalidRequest(

@@ -48,6 +48,8 @@ class UpdateMode(Enum):
     """Whether a value may change while the process runs (KIP-226)."""
 
     READ_ONLY = "read-only"
+    PER_LISTENER = "per-listener"
+    """Only under the prefix of one listener of one broker: keys and certificates."""
     PER_BROKER = "per-broker"
     CLUSTER_WIDE = "cluster-wide"
 
@@ -98,6 +100,15 @@ class ConfigKey:
     internal: bool = False
     """Works, but is not listed by DescribeConfigs (Kafka's `internal.*` keys)."""
     synonyms: tuple[BrokerSynonym, ...] = ()
+    without_effect: str | None = None
+    """Why the key is taken, stored and told, and changes nothing; None for one that does what `doc` says."""
+
+    @property
+    def meaning(self) -> str:
+        """`doc`, and whether it is so."""
+        if self.without_effect is None:
+            return self.doc
+        return f"{self.doc} Without effect: {self.without_effect}.".strip()
 
     @property
     def required(self) -> bool:

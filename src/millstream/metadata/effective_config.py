@@ -119,25 +119,26 @@ def client_metrics_entries(overrides: Mapping[str, str]) -> list[ConfigEntry]:
 
 
 def broker_entries(table: Mapping[str, ConfigKey], broker: BrokerSettings) -> list[ConfigEntry]:
-    """Every key of a broker's table by name. Internal keys stand in it only where they were set while it ran."""
-    changed = {**broker.dynamic_default, **broker.dynamic}
+    """Every key of a broker's table by name, internal ones where they were set; and what else was set, as in Kafka without its value."""
+    given = {name for _, layer in broker.layers() for name in layer}
+    unknown = {name: _unknown_key(name) for name in given if name not in table}
+    all_keys = {**table, **unknown}
     return [
-        _broker_entry(key, table, broker)
-        for name, key in sorted(table.items())
-        if not key.internal or name in changed
+        _broker_entry(key, all_keys, broker)
+        for name, key in sorted(all_keys.items())
+        if not key.internal or name in given
     ]
 
 
 def broker_default_entries(
     table: Mapping[str, ConfigKey], overrides: Mapping[str, str]
 ) -> list[ConfigEntry]:
-    """The dynamic defaults of all brokers: only what was set, and only keys that mean something."""
+    """The dynamic defaults of all brokers: only what was set."""
     found = []
     for name, value in sorted(overrides.items()):
-        if name in table:
-            key = table[name]
-            synonym = ConfigSynonym(name, _shown(key, value), ConfigSource.DYNAMIC_DEFAULT_BROKER)
-            found.append(ConfigEntry(key, synonym.value, synonym.source, (synonym,)))
+        key = table.get(name) or _unknown_key(name)
+        synonym = ConfigSynonym(name, _shown(key, value), ConfigSource.DYNAMIC_DEFAULT_BROKER)
+        found.append(ConfigEntry(key, synonym.value, synonym.source, (synonym,)))
     return found
 
 
@@ -147,6 +148,11 @@ def logger_entries(levels: Mapping[str, str]) -> list[ConfigEntry]:
         ConfigEntry(_logger_key(name), level, ConfigSource.DYNAMIC_BROKER_LOGGER, ())
         for name, level in sorted(levels.items())
     ]
+
+
+def _unknown_key(name: str) -> ConfigKey:
+    """Of a plug-in, or of a newer release: its value may be a secret."""
+    return ConfigKey(name, ConfigType.UNKNOWN, None, sensitive=True)
 
 
 def _logger_key(name: str) -> ConfigKey:
@@ -217,10 +223,12 @@ def _shown(key: ConfigKey, text: str | None) -> str | None:
 
 _NO_BROKER: Final = BrokerSettings({}, {}, {})
 
+_SCHEDULER: Final = "log.flush.scheduler.interval.ms"
 _SAME_SETTING: Final[Mapping[str, tuple[str, ...]]] = {
     synonym.name: tuple(each.name for each in key.synonyms)
     for key in TOPIC_CONFIGS.values()
-    if len(key.synonyms) > 1 and key.name != "flush.ms"
+    if len(key.synonyms) > 1
     for synonym in key.synonyms
+    if synonym.name != _SCHEDULER
 }
-"""Broker keys of one setting in several units, the finest first. Kafka counts the scheduler's interval as another setting."""
+"""Broker keys of one setting in several units, the finest first. The scheduler's interval is a setting of its own as well."""

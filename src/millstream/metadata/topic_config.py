@@ -21,7 +21,7 @@ __all__ = ["LogConfig", "TOPIC_CONFIGS", "converted", "log_config", "topic_defau
 class LogConfig:
     """The settings of one partition's log. Field names are the keys with underscores; units are in the names.
 
-    `segment_bytes` is the effective size: `internal.segment.bytes` replaces it when given.
+    Keys without effect have no field. `segment_bytes` is the effective size: `internal.segment.bytes` replaces it when given.
     """
 
     cleanup_policy: frozenset[str] = frozenset({"delete"})
@@ -33,12 +33,7 @@ class LogConfig:
     file_delete_delay_ms: int = 60_000
     flush_messages: int = LONG_MAX
     flush_ms: int = LONG_MAX
-    follower_replication_throttled_replicas: tuple[str, ...] = ()
     index_interval_bytes: int = 4096
-    internal_segment_bytes: int | None = None
-    leader_replication_throttled_replicas: tuple[str, ...] = ()
-    local_retention_bytes: int = -2
-    local_retention_ms: int = -2
     max_compaction_lag_ms: int = LONG_MAX
     max_message_bytes: int = 1_048_588
     message_timestamp_after_max_ms: int = HOUR_MS
@@ -47,17 +42,12 @@ class LogConfig:
     min_cleanable_dirty_ratio: float = 0.5
     min_compaction_lag_ms: int = 0
     min_insync_replicas: int = 1
-    preallocate: bool = False
-    remote_log_copy_disable: bool = False
-    remote_log_delete_on_disable: bool = False
-    remote_storage_enable: bool = False
     retention_bytes: int = -1
     retention_ms: int = 604_800_000
     segment_bytes: int = 1_073_741_824
     segment_index_bytes: int = 10_485_760
     segment_jitter_ms: int = 0
     segment_ms: int = 604_800_000
-    unclean_leader_election_enable: bool = False
 
     @property
     def is_compacted(self) -> bool:

@@ -26,6 +26,8 @@ from millstream.metadata.config_validators import (
 
 LONG_MAX: Final = (1 << 63) - 1
 HOUR_MS: Final = 3_600_000
+_ONE_NODE: Final = "a partition has one replica until several nodes are built"
+_LOCAL: Final = "segments are kept on local disks only"
 MINUTE_MS: Final = 60_000
 
 
@@ -36,6 +38,7 @@ def _key(
     validator: Validator | None,
     doc: str,
     *synonyms: str | BrokerSynonym,
+    without_effect: str | None = None,
 ) -> ConfigKey:
     return ConfigKey(
         name,
@@ -49,6 +52,7 @@ def _key(
         synonyms=tuple(
             s if isinstance(s, BrokerSynonym) else BrokerSynonym(name=s) for s in synonyms
         ),
+        without_effect=without_effect,
     )
 
 
@@ -140,6 +144,7 @@ _KEYS = (
         (),
         ThrottledReplicas(),
         "Replicas whose replication is throttled on the follower's side, as partition:broker items, or * for all of the topic.",
+        without_effect=_ONE_NODE,
     ),
     _key(
         "index.interval.bytes",
@@ -162,6 +167,7 @@ _KEYS = (
         (),
         ThrottledReplicas(),
         "Replicas whose replication is throttled on the leader's side, as partition:broker items, or * for all of the topic.",
+        without_effect=_ONE_NODE,
     ),
     _key(
         "local.retention.bytes",
@@ -170,6 +176,7 @@ _KEYS = (
         at_least(-2),
         "Bytes of a partition kept on local disks when older segments are in remote storage; -2 means `retention.bytes`.",
         "log.local.retention.bytes",
+        without_effect=_LOCAL,
     ),
     _key(
         "local.retention.ms",
@@ -178,6 +185,7 @@ _KEYS = (
         at_least(-2),
         "Time that segments stay on local disks when they are also in remote storage; -2 means `retention.ms`.",
         "log.local.retention.ms",
+        without_effect=_LOCAL,
     ),
     _key(
         "max.compaction.lag.ms",
@@ -250,6 +258,7 @@ _KEYS = (
         None,
         "Reserve the whole size of a segment file when it is created.",
         "log.preallocate",
+        without_effect="files grow as they are written",
     ),
     _key(
         "remote.log.copy.disable",
@@ -257,6 +266,7 @@ _KEYS = (
         False,
         None,
         "Stop copying segments to remote storage; what is there stays readable until it expires.",
+        without_effect=_LOCAL,
     ),
     _key(
         "remote.log.delete.on.disable",
@@ -264,13 +274,15 @@ _KEYS = (
         False,
         None,
         "Delete the topic's data in remote storage when remote storage is switched off for it.",
+        without_effect=_LOCAL,
     ),
     _key(
         "remote.storage.enable",
         ConfigType.BOOLEAN,
         False,
         None,
-        "Keep older segments in remote storage. Needs a broker with remote storage.",
+        "Keep older segments in remote storage.",
+        without_effect=f"true is refused: {_LOCAL}",
     ),
     _key(
         "retention.bytes",
@@ -331,6 +343,7 @@ _KEYS = (
         None,
         "Let a replica that is not in sync become leader when no other is left. Records can be lost.",
         "unclean.leader.election.enable",
+        without_effect=_ONE_NODE,
     ),
 )
 TOPIC_CONFIGS: Final[Mapping[str, ConfigKey]] = config_table(_KEYS)

@@ -73,7 +73,9 @@ def test_explain_as_json() -> None:
 
 def test_explain_says_why_a_key_of_kafka_has_no_effect() -> None:
     told = run("explain", "remote.log.reader.threads").stdout
-    assert "effect   none here: segments are kept on local disks only" in told
+    assert "meaning  Without effect: segments are kept on local disks only." in told
+    told = run("explain", "zookeeper.connect").stdout
+    assert "effect   none here: older releases of Kafka had them" in told
 
 
 def test_a_key_that_nobody_knows_is_not_found() -> None:

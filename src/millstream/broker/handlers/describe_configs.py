@@ -5,7 +5,7 @@ means all of them, unknown keys are left out. Topics: UNKNOWN_TOPIC_OR_PARTITION
 describes itself, and under the empty name the dynamic defaults of all brokers; another id is INVALID_REQUEST. Groups and client
 metrics need not exist: then their defaults are described. Loggers: every logger of this process with the level that counts.
 Values of sensitive keys are null. Kafka's `internal.*` keys are shown only where they are set.
-Not supported: keys of Kafka that have no effect here are not listed; docs/reference/broker-configs.md names them with the reason.
+Kafka's keys that have no effect here are listed with Kafka's types and defaults; their documentation says so.
 """
 
 from __future__ import annotations
@@ -135,5 +135,5 @@ def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConf
             for s in (entry.synonyms if request.include_synonyms else ())
         ],
         config_type=key.type,
-        documentation=key.doc if request.include_documentation else None,
+        documentation=key.meaning if request.include_documentation else None,
     )
