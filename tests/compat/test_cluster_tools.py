@@ -131,6 +131,12 @@ def test_reassignments_and_elections(bootstrap: str, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"version": 1, "partitions": partitions}))
     moves = f"{TOOLS}.reassign.ReassignPartitionsCommand"
+    topics = tmp_path / "topics.json"
+    topics.write_text(json.dumps({"version": 1, "topics": [{"topic": "moved"}]}))
+    proposed = tool(
+        bootstrap, moves, "--generate", "--broker-list", "1", "--topics-to-move-json-file", str(topics)
+    ).partition("Proposed partition reassignment configuration")[2]  # fmt: skip
+    assert [each["replicas"] for each in json.loads(proposed)["partitions"]] == [[1]]
     file = ("--reassignment-json-file", str(plan))
     assert "Successfully started" in tool(bootstrap, moves, "--execute", *file)
     assert "moved-0 is completed" in tool(bootstrap, moves, "--verify", *file)

@@ -51,7 +51,7 @@ class _Ring:
         self._brokers = brokers
         self._random = random
         self._offset = random.randrange(len(brokers)) if brokers else 0
-        self._round = -1
+        self._round = 0
         self._taken = 0
 
     def next(self, round_number: int) -> BrokerId | None:
