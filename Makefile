@@ -26,6 +26,7 @@ check: setup-dev  ## format, lint, types, layers, generated code
 	@.venv/bin/ruff format --check .
 	@.venv/bin/ruff check .
 	@.venv/bin/mypy
+	@.venv/bin/basedpyright
 	@.venv/bin/lint-imports
 	@$(PYTHON_BIN) -m codegen --check
 

@@ -1,6 +1,6 @@
-"""What must, and must not, type-check of Streams. `make check` runs mypy over this file; nothing runs it.
+"""What must, and must not, type-check of Streams. `make check` runs mypy and pyright over this file; nothing runs it.
 
-A line that must not check has an ignore with its error code: mypy complains about an ignore that nothing needs.
+A line that must not check has an ignore with mypy's error code: both complain about an ignore that nothing needs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ from millstream.streams import (
 )
 from millstream.streams.aggregates import Mean, mean_of, sum_of
 from millstream.streams.serdes import Serde, double, long, string, time_windowed
-from millstream.testing import MockProcessorContext
+from millstream.testing import (
+    MockProcessorContext,
+    TestInputTopic,
+    TestOutputTopic,
+    TopologyTestDriver,
+)
 
 
 @dataclass
@@ -311,3 +316,21 @@ def options_can_be_kept_in_variables(builder: StreamsBuilder) -> None:
     orders(builder).group_by_key().count(materialized=kept)
     names: Iterable[str] = ["a", "b"]
     builder.stream(names).foreach(print)
+
+
+def what_no_serde_tells_is_any(builder: StreamsBuilder, driver: TopologyTestDriver) -> None:
+    """The application's default serdes decide."""
+    assert_type(Materialized(), Materialized[Any, Any])
+    assert_type(Materialized(key=string()), Materialized[str, Any])
+    assert_type(StreamJoined(), StreamJoined[Any, Any, Any])
+    assert_type(driver.input_topic("in", key=string()), TestInputTopic[str, Any])
+    assert_type(driver.output_topic("out"), TestOutputTopic[Any, Any])
+    stores_only = Materialized(store="counts")
+    assert_type(orders(builder).group_by_key().count(materialized=stores_only), KTable[str, int])
+
+
+def topics_of_the_test_driver_have_the_types_of_their_serdes(driver: TopologyTestDriver) -> None:
+    topic = driver.input_topic("orders", key=string(), value=ORDERS)
+    topic.pipe("a", Order("ann", 5))
+    topic.pipe("a", "order")  # type: ignore[arg-type]  # an order
+    assert_type(driver.output_topic("o", key=string(), value=long()), TestOutputTopic[str, int])

@@ -75,7 +75,7 @@ class Consumer(Generic[Key, Value]):
         *,
         key_deserializer: AnyDeserializer[Key] | None = None,
         value_deserializer: AnyDeserializer[Value] | None = None,
-        interceptors: Sequence[ConsumerInterceptor[Key, Value]] = (),
+        interceptors: Sequence[ConsumerInterceptor[Key, Value]] | None = None,
         **settings: Unpack[ConsumerSettings],
     ) -> None:
         config = named(parse_settings(ConsumerConfig, settings))
@@ -83,7 +83,7 @@ class Consumer(Generic[Key, Value]):
         self._scope = TaskScope("consumer", self._background_failed)
         self._guard = CallGuard("consumer")
         self._subscription = SubscriptionState()
-        interceptor_chain = ConsumerInterceptors(interceptors)
+        interceptor_chain = ConsumerInterceptors(interceptors or ())
         reader: RecordReader[Key, Value] | None = None
         if key_deserializer is not None or value_deserializer is not None:
             skipped = self._skipped if config.deserialization_error == "skip" else None

@@ -67,7 +67,7 @@ class Producer(Generic[Key, Value]):
         key_serializer: AnySerializer[Key] | None = None,
         value_serializer: AnySerializer[Value] | None = None,
         partitioner: PartitionChooser | None = None,
-        interceptors: Sequence[ProducerInterceptor[Key, Value]] = (),
+        interceptors: Sequence[ProducerInterceptor[Key, Value]] | None = None,
         guard: Guard | None = None,
         **settings: Unpack[ProducerSettings],
     ) -> None:
@@ -89,7 +89,7 @@ class Producer(Generic[Key, Value]):
         )
         sender = Sender(_policy(config, self._cluster), accumulator, random, self._transaction)
         self._sending = Sending(self._cluster, self._scope, sender, accumulator, self.guard)
-        self.outgoing = Outgoing(key_serializer, value_serializer, interceptors)
+        self.outgoing = Outgoing(key_serializer, value_serializer, interceptors or ())
         self.placing = Placing(
             config,
             self._sending,

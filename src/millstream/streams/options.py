@@ -6,13 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Generic
 
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.serdes.serde import Serde
-
-K = TypeVar("K")
-V = TypeVar("V")
+from millstream.streams.type_variables import K, V
 
 
 class StoreType(StrEnum):

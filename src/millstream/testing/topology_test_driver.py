@@ -41,6 +41,7 @@ from millstream.streams.state import (
 from millstream.streams.state.cache import CacheRoom
 from millstream.streams.state.store import StateStore
 from millstream.streams.topology import SubTopology, Topology
+from millstream.streams.type_variables import K, V
 from millstream.testing.topology_test_topics import (
     TestInputTopic,
     TestOutputTopic,
@@ -50,8 +51,6 @@ from millstream.testing.topology_test_topics import (
 
 __all__ = ["TestInputTopic", "TestOutputTopic", "TestRecord", "TopologyTestDriver"]
 
-K = TypeVar("K")
-V = TypeVar("V")
 View = TypeVar("View")
 
 

@@ -54,7 +54,7 @@ class Consumer(Twin[consumer.Consumer[Key, Value]], Generic[Key, Value]):
         *,
         key_deserializer: AnyDeserializer[Key] | None = None,
         value_deserializer: AnyDeserializer[Value] | None = None,
-        interceptors: Sequence[ConsumerInterceptor[Key, Value]] = (),
+        interceptors: Sequence[ConsumerInterceptor[Key, Value]] | None = None,
         **settings: Unpack[ConsumerSettings],
     ) -> None:
         super().__init__(

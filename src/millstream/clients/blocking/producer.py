@@ -101,7 +101,7 @@ class Producer(Twin[producer.Producer[Key, Value]], Generic[Key, Value]):
         key_serializer: AnySerializer[Key] | None = None,
         value_serializer: AnySerializer[Value] | None = None,
         partitioner: PartitionChooser | None = None,
-        interceptors: Sequence[ProducerInterceptor[Key, Value]] = (),
+        interceptors: Sequence[ProducerInterceptor[Key, Value]] | None = None,
         **settings: Unpack[ProducerSettings],
     ) -> None:
         self._guard = threading.Lock()

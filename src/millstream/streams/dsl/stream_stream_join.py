@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from millstream.streams.arguments import check_fields, check_kind, check_serdes
 from millstream.streams.dsl.graph import (
@@ -20,15 +20,12 @@ from millstream.streams.topology import SinkNode, StoreKind, StoreSpec, Topology
 from millstream.streams.topology import operators as ops
 from millstream.streams.topology.functions import check_arity
 from millstream.streams.topology.nodes import ProcessorNode
+from millstream.streams.type_variables import VO, K, V
 from millstream.streams.windows import JoinWindows, to_ms
 
 if TYPE_CHECKING:
     from millstream.streams.dsl.stream import KStream
     from millstream.streams.dsl.stream_joins import StreamJoins
-
-K = TypeVar("K")
-V = TypeVar("V")
-VO = TypeVar("VO")
 
 
 @dataclass(frozen=True, slots=True)
