@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from millstream.clients import Consumer, Producer, RangeReader
 from millstream.errors import MillstreamError
 from millstream.model import TopicPartition
+from millstream.spark.kafka_settings import KafkaSettings
 
 METADATA_AGE_MS: Final = 300_000
 
@@ -28,9 +29,8 @@ _Result = TypeVar("_Result")
 class Connections:
     """One event loop with the clients that live on it. `metadata_age_ms`: after that new partitions are looked for."""
 
-    bootstrap_servers: str
+    kafka: KafkaSettings
     metadata_age_ms: int = METADATA_AGE_MS
-    compression_type: str = "none"
     runner: asyncio.Runner = field(default_factory=asyncio.Runner)
     verified: set[object] = field(default_factory=set)
     """What needs to be looked at once in a process, and was."""
@@ -46,8 +46,7 @@ class Connections:
             self._reader = self.run(
                 _made(
                     lambda: RangeReader(
-                        bootstrap_servers=self.bootstrap_servers,
-                        metadata_max_age_ms=self.metadata_age_ms,
+                        **self.kafka.of_reader(), metadata_max_age_ms=self.metadata_age_ms
                     )
                 )
             )
@@ -56,15 +55,8 @@ class Connections:
     def producer(self) -> Producer:
         """Idempotent, acks=all. One that has failed for good must be `discard`ed."""
         if self._producer is None:
-            self._producer = self.run(
-                _made(
-                    lambda: Producer(
-                        bootstrap_servers=self.bootstrap_servers,
-                        linger_ms=0,
-                        compression_type=self.compression_type,
-                    )
-                )
-            )
+            settings = {"linger_ms": 0} | self.kafka.of_producer()
+            self._producer = self.run(_made(lambda: Producer(**settings)))
         return self._producer
 
     def discard_producer(self) -> None:
@@ -80,15 +72,11 @@ class Connections:
     def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
         """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
         if self._watcher is None:
-            self._watcher = self.run(
-                _made(
-                    lambda: Consumer(
-                        bootstrap_servers=self.bootstrap_servers,
-                        max_partition_fetch_bytes=1,  # one batch is enough to know
-                        auto_offset_reset="earliest",
-                    )
-                )
-            )
+            settings = self.kafka.of_reader() | {
+                "max_partition_fetch_bytes": 1,  # one batch is enough to know
+                "auto_offset_reset": "earliest",
+            }
+            self._watcher = self.run(_made(lambda: Consumer(**settings)))
         self.run(_first_record(self._watcher, after, timeout_ms))
 
     def close(self) -> None:
@@ -138,18 +126,14 @@ async def _made(make: Callable[[], _Result]) -> _Result:
     return make()
 
 
-_OPEN: dict[tuple[int, str, int, str], Connections] = {}
+_OPEN: dict[tuple[int, KafkaSettings, int], Connections] = {}
 
 
-def connections(
-    bootstrap_servers: str,
-    metadata_age_ms: int = METADATA_AGE_MS,
-    compression_type: str = "none",
-) -> Connections:
+def connections(kafka: KafkaSettings, metadata_age_ms: int = METADATA_AGE_MS) -> Connections:
     """The connections of this process to one cluster. The process id is part of the key: a forked worker gets its own."""
-    key = (os.getpid(), bootstrap_servers, metadata_age_ms, compression_type)
+    key = (os.getpid(), kafka, metadata_age_ms)
     if key not in _OPEN:
-        _OPEN[key] = Connections(bootstrap_servers, metadata_age_ms, compression_type)
+        _OPEN[key] = Connections(kafka, metadata_age_ms)
     return _OPEN[key]
 
 

@@ -54,7 +54,7 @@ def schema_text(options: SourceOptions) -> str:
 
 
 def link_of(options: SourceOptions) -> Connections:
-    return connections(options.bootstrap_servers, options.discovery_interval_ms)
+    return connections(options.kafka, options.discovery_interval_ms)
 
 
 def look_up(options: SourceOptions, timestamp: Offset) -> dict[TopicPartition, Offset]:

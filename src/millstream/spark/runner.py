@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -20,6 +20,7 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
 from millstream.spark.coverage import announced
 from millstream.spark.failures import cause, is_worth_another_start
+from millstream.spark.kafka_settings import for_both
 from millstream.spark.origin import Origin
 from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
 from millstream.spark.source import FORMAT, register
@@ -59,6 +60,12 @@ class RunnerOptions:
     records_per_trigger_max: int | None = RECORDS_PER_TRIGGER_MAX
     """Records of one micro-batch, over all partitions; they are in memory together. None: all there are."""
 
+    client_settings: Mapping[str, str | int | bool] = field(default_factory=dict, repr=False)
+    """Of all clients, by Kafka's names: `{"security.protocol": "SASL_SSL", …}`. Secrets are shown nowhere.
+
+    Unlike Kafka's, `isolation.level` is read_committed where nothing else is said.
+    """
+
     @property
     def checkpoints(self) -> str:
         return self.checkpoint_directory or f"{self.directory}/checkpoints"
@@ -87,6 +94,8 @@ class MicroBatchRunner:
         self._session = session
         register(session)
         self._options = options
+        given = {"bootstrap.servers": options.bootstrap_servers, **options.client_settings}
+        self._kafka = for_both(given)
         self._config = config
         self._topology = topology.with_own_changelogs()  # Spark tells a task of new records alone
         self._queries: list[StreamingQuery] = []
@@ -167,7 +176,7 @@ class MicroBatchRunner:
 
     def _prepare(self) -> TopologyPlan:
         async def prepare() -> TopologyPlan:
-            async with Admin(bootstrap_servers=self._options.bootstrap_servers) as admin:
+            async with Admin(**self._kafka.of_client()) as admin:
                 names = await admin.list_topics(include_internal=True)
                 topics = (await admin.describe_topics(names)).raise_errors()
                 partitions = {name: len(topics.result(name).partitions) for name in topics}
@@ -183,7 +192,7 @@ class MicroBatchRunner:
         options = self._options
         source = (
             self._session.readStream.format(FORMAT)
-            .option("bootstrap.servers", options.bootstrap_servers)
+            .options(**self._kafka.source_options())
             .option("subscribe", ",".join(query.sources))
             .option("startingOffsets", "earliest")
             .option("copartition", "true")
@@ -211,7 +220,7 @@ class MicroBatchRunner:
             topology=self._topology,
             sub_topology=query.id,
             config=self._config,
-            bootstrap_servers=self._options.bootstrap_servers,
+            kafka=self._kafka,
             state_directory=str(
                 Path(self._options.directory, "state", self._config.application_id).resolve()
             ),

@@ -64,7 +64,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 def write_rows(options: SinkOptions, batches: Iterator[pa.RecordBatch]) -> Written:
     """Writes all rows and waits for their acknowledgements. Raises the first error."""
-    link = connections(options.bootstrap_servers, compression_type=options.compression_type)
+    link = connections(options.kafka)
     producer = link.producer()
     deliveries: list[BatchDelivery] = []
     records = 0

@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from millstream.errors import ConfigError
+from millstream.spark.kafka_settings import PREFIX, KafkaSettings, for_writing
+from millstream.spark.source_options import require_broker, unknown_option
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _ALIASES: Final = {
-    "kafka.bootstrap.servers": "bootstrap.servers",
-    "bootstrap_servers": "bootstrap.servers",
+    "bootstrap.servers": "kafka.bootstrap.servers",
+    "bootstrap_servers": "kafka.bootstrap.servers",
+    "compression.type": "kafka.compression.type",
 }
 _KNOWN: Final = ("bootstrap.servers", "topic", "compression.type")
 _OF_SPARK: Final = ("checkpointlocation", "queryname", "path")
 """Options that Spark itself reads, and hands on."""
-_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 _BYTES: Final = ("binary", "string")
 _HEADERS: Final = "array<struct<key:string,value:binary>>"
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -36,9 +38,8 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
 class SinkOptions:
     """`topic` is where rows go; None: each row says it in its column `topic`."""
 
-    bootstrap_servers: str
+    kafka: KafkaSettings
     topic: str | None
-    compression_type: str = "none"
 
 
 def parse_sink_options(
@@ -47,27 +48,19 @@ def parse_sink_options(
     """Raises ConfigError for an option or a column that is missing, unknown or malformed."""
     if overwrite:
         raise ConfigError('topics are only appended to: use .mode("append")')
-    given: dict[str, str] = {}
+    topic: str | None = None
+    kafka: dict[str, str] = {}
     for name, value in options.items():
         key = _ALIASES.get(name.lower(), name.lower())
-        if key in _KNOWN:
-            given[key] = value
+        if key.startswith(PREFIX):
+            kafka[key.removeprefix(PREFIX)] = value
+        elif key == "topic":
+            topic = value
         elif key not in _OF_SPARK:
-            raise ConfigError(
-                f"unknown option {name!r} of format millstream as a sink; known are {', '.join(_KNOWN)}"
-            )
-    if not given.get("bootstrap.servers"):
-        raise ConfigError(
-            'format millstream needs a broker: .option("bootstrap.servers", "localhost:9092")'
-        )
-    codec = given.get("compression.type", "none").lower()
-    if codec not in _CODECS:
-        raise ConfigError(f"compression.type must be one of {', '.join(_CODECS)}, not {codec!r}")
-    topic = given.get("topic")
+            raise unknown_option(name, " as a sink", _KNOWN)
+    require_broker(kafka)
     _require_columns({field.name: field.dataType.simpleString() for field in schema.fields}, topic)
-    return SinkOptions(
-        bootstrap_servers=given["bootstrap.servers"], topic=topic, compression_type=codec
-    )
+    return SinkOptions(kafka=for_writing(kafka), topic=topic)
 
 
 def _require_columns(columns: Mapping[str, str], topic: str | None) -> None:

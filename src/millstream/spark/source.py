@@ -5,12 +5,14 @@ Options are checked when Spark asks for the schema or a writer, before anything 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource
 
 from millstream.errors import ConfigError
 from millstream.spark.batch_reader import BatchReader
+from millstream.spark.kafka_settings import PREFIX, SECRETS
 from millstream.spark.reading import schema_text
 from millstream.spark.sink import BatchWriter, StreamWriter
 from millstream.spark.sink_options import parse_sink_options
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 FORMAT: Final = "millstream"
+_REDACTED: Final = "spark.sql.redaction.options.regex"
+_SECRETS: Final = f"(?i:{'|'.join(re.escape(PREFIX + name) for name in SECRETS)})"
 
 
 class MillstreamSource(DataSource):
@@ -51,4 +55,11 @@ class MillstreamSource(DataSource):
 
 
 def register(session: SparkSession) -> None:
+    """Makes the format known to the session, and has Spark show the secrets among its options in no plan.
+
+    By itself Spark hides what is called a password, a secret or a token: not a private key.
+    """
+    hidden = session.conf.get(_REDACTED) or ""
+    if _SECRETS not in hidden:
+        session.conf.set(_REDACTED, f"{hidden}|{_SECRETS}" if hidden else _SECRETS)
     session.dataSource.register(MillstreamSource)

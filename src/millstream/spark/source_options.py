@@ -6,12 +6,13 @@ Names are those of Spark's own Kafka connector where it has one, so that a job c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
+from millstream.spark.kafka_settings import PREFIX, KafkaSettings, for_reading, is_setting
 from millstream.spark.offsets import partition_offsets
 
 EndingOffsets = Literal["latest"] | Mapping[TopicPartition, Offset]
@@ -22,8 +23,8 @@ LATEST: Final = Offset(-1)
 """Allowed for single partitions in startingOffsets, as in Spark's Kafka connector."""
 
 _ALIASES: Final = {
-    "kafka.bootstrap.servers": "bootstrap.servers",
-    "bootstrap_servers": "bootstrap.servers",
+    "bootstrap.servers": "kafka.bootstrap.servers",
+    "bootstrap_servers": "kafka.bootstrap.servers",
     "maxoffsetspertrigger": "maxrecordspertrigger",
 }
 _KNOWN: Final = (
@@ -40,7 +41,7 @@ class SourceOptions:
     `discovery_interval_ms`: how long a list of partitions is good for. `ending_offsets` are for batch reads only.
     """
 
-    bootstrap_servers: str
+    kafka: KafkaSettings
     topics: tuple[str, ...]
     starting_offsets: StartingOffsets = "latest"
     records_per_trigger_max: int | None = None
@@ -62,25 +63,24 @@ def parse_source_options(
     `starting_offsets` is the default: a stream begins with what comes, a batch with what is there.
     """
     given: dict[str, str] = {}
+    kafka: dict[str, str] = {}
     for name, value in options.items():
         key = _ALIASES.get(name.lower(), name.lower())
-        if key not in _KNOWN:
-            raise ConfigError(
-                f"unknown option {name!r} of format millstream; known are {', '.join(_KNOWN)}"
-            )
-        given[key] = value
+        if key.startswith(PREFIX):
+            kafka[key.removeprefix(PREFIX)] = value
+        elif key in _KNOWN:
+            given[key] = value
+        else:
+            raise unknown_option(name, "", _KNOWN)
     topics = tuple(
         dict.fromkeys(t.strip() for t in given.get("subscribe", "").split(",") if t.strip())
     )
     if not topics:
         raise ConfigError('format millstream needs topics: .option("subscribe", "orders,payments")')
-    if not given.get("bootstrap.servers"):
-        raise ConfigError(
-            'format millstream needs a broker: .option("bootstrap.servers", "localhost:9092")'
-        )
+    require_broker(kafka)
     limit = given.get("maxrecordspertrigger")
     return SourceOptions(
-        bootstrap_servers=given["bootstrap.servers"],
+        kafka=for_reading(kafka),
         topics=topics,
         starting_offsets=_starting_offsets(given.get("startingoffsets", starting_offsets)),
         ending_offsets=_ending_offsets(given.get("endingoffsets", "latest")),
@@ -96,6 +96,24 @@ def parse_source_options(
         copartition=_flag("copartition", given.get("copartition", "false")),
         announce_ranges=_flag("announceRanges", given.get("announceranges", "false")),
     )
+
+
+def unknown_option(name: str, of_what: str, known: Sequence[str]) -> ConfigError:
+    if is_setting(name.lower()):
+        return ConfigError(
+            f"unknown option {name!r} of format millstream{of_what}: settings of the Kafka client are written "
+            f"with a prefix, {PREFIX}{name.lower().replace('_', '.')}"
+        )
+    return ConfigError(
+        f"unknown option {name!r} of format millstream{of_what}; known are {', '.join(known)} and {PREFIX}…"
+    )
+
+
+def require_broker(kafka: Mapping[str, str]) -> None:
+    if not kafka.get("bootstrap.servers"):
+        raise ConfigError(
+            'format millstream needs a broker: .option("bootstrap.servers", "localhost:9092")'
+        )
 
 
 def _starting_offsets(text: str) -> StartingOffsets:

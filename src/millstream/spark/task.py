@@ -26,6 +26,7 @@ from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
 from millstream.spark.connections import Connections, connections
 from millstream.spark.coverage import Coverage
+from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.origin import Origin, only_new
 from millstream.spark.output import Destination, record_count, together, write
 from millstream.spark.position import (
@@ -60,7 +61,7 @@ class TaskSpec:
     topology: Topology
     sub_topology: int
     config: StreamsConfig
-    bootstrap_servers: str
+    kafka: KafkaSettings
     state_directory: str
     repartition_topics: frozenset[str] = frozenset()
     """All of the application's: those that are written, and those that are read."""
@@ -90,7 +91,7 @@ class TaskRun:
         self._task = task
         self._origin = origin
         self._coverage = coverage
-        self._link = connections(spec.bootstrap_servers)
+        self._link = connections(spec.kafka)
         self._file = Path(spec.state_directory) / f"{task.id}.position"
         self._position = Position()
         self._read = 0
@@ -232,7 +233,7 @@ def open_run(spec: TaskSpec, origin: Origin, coverage: Coverage) -> Iterator[Tas
 
 def _open(spec: TaskSpec, partition: int) -> StreamTask:
     """Waits for a worker that is still closing the stores, then says who holds them. RocksDB has no lock to wait on."""
-    link = connections(spec.bootstrap_servers)
+    link = connections(spec.kafka)
     stores = rocksdb_stores(Path(spec.state_directory), persist_all=True)
     config = spec.config
     if config.partition_count is None:

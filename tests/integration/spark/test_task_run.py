@@ -15,6 +15,7 @@ import pytest
 from millstream.errors import ConfigError
 from millstream.spark import task as task_module
 from millstream.spark.coverage import Range
+from millstream.spark.kafka_settings import for_both
 from millstream.spark.origin import Origin
 from millstream.spark.position import StoreOutOfDate
 from millstream.spark.reading import as_rows
@@ -84,7 +85,7 @@ class World:
             topology=self.topology,
             sub_topology=query,
             config=self.config,
-            bootstrap_servers=self.topics.bootstrap_servers,
+            kafka=for_both({"bootstrap.servers": self.topics.bootstrap_servers}),
             state_directory=str(self.directory),
             repartition_topics=frozenset([self.repartition]),
         )

@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructType
 
 from millstream.errors import ConfigError
+from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.sink_options import SinkOptions, parse_sink_options
 
 GIVEN = {"bootstrap.servers": "b:1", "topic": "t"}
@@ -14,13 +15,13 @@ VALUE = StructType().add("value", BinaryType())
 
 def test_what_is_given_is_read() -> None:
     assert parse_sink_options(GIVEN | {"compression.type": "LZ4"}, VALUE) == SinkOptions(
-        bootstrap_servers="b:1", topic="t", compression_type="lz4"
+        kafka=KafkaSettings((("bootstrap_servers", "b:1"), ("compression_type", "LZ4"))), topic="t"
     )
 
 
 def test_names_of_sparks_connector_and_options_of_spark_itself_are_taken() -> None:
     options = {"kafka.bootstrap.servers": "b:1", "topic": "t", "checkpointLocation": "/c"}
-    assert parse_sink_options(options, VALUE).bootstrap_servers == "b:1"
+    assert parse_sink_options(options, VALUE).kafka.bootstrap_servers == "b:1"
 
 
 def test_a_column_topic_stands_for_the_option() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from millstream.errors import ConfigError
 from millstream.model import TopicPartition
+from millstream.spark.kafka_settings import KafkaSettings
 from millstream.spark.source_options import EARLIEST, LATEST, SourceOptions, parse_source_options
 
 NEEDED = {"bootstrap.servers": "localhost:9092", "subscribe": "orders"}
@@ -13,7 +14,7 @@ NEEDED = {"bootstrap.servers": "localhost:9092", "subscribe": "orders"}
 
 def test_defaults() -> None:
     assert parse_source_options(NEEDED) == SourceOptions(
-        bootstrap_servers="localhost:9092",
+        kafka=KafkaSettings((("bootstrap_servers", "localhost:9092"),)),
         topics=("orders",),
         starting_offsets="latest",
         records_per_trigger_max=None,
@@ -35,7 +36,7 @@ def test_names_of_sparks_own_connector_are_understood() -> None:
             "failOnDataLoss": "False",
         }
     )
-    assert (options.bootstrap_servers, options.topics) == ("b:1", ("a", "b"))
+    assert (options.kafka.bootstrap_servers, options.topics) == ("b:1", ("a", "b"))
     assert (options.starting_offsets, options.records_per_trigger_max) == ("earliest", 10)
     assert (options.include_headers, options.fail_on_data_loss) == (True, False)
 

@@ -1,0 +1,143 @@
+"""Settings of the clients that source, sink and runner use: Kafka's, by Kafka's names, checked before anything connects.
+
+They travel to Spark's workers as text. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from millstream.clients.core.config import ClientConfig, ConsumerConfig, ProducerConfig
+from millstream.clients.core.settings import parse_settings, setting_names
+from millstream.errors import ConfigError
+
+PREFIX: Final = "kafka."
+
+_READING: Final = frozenset(
+    {"isolation_level", "fetch_min_bytes", "fetch_max_wait_ms", "fetch_max_bytes", "max_partition_fetch_bytes",
+     "client_rack", "check_crcs", "default_api_timeout_ms"}
+)  # fmt: skip
+_WRITING: Final = frozenset(
+    {"compression_type", "compression_gzip_level", "compression_lz4_level", "compression_zstd_level", "batch_size",
+     "linger_ms", "buffer_memory", "max_block_ms", "max_request_size", "delivery_timeout_ms", "retries",
+     "partitioner_ignore_keys", "partitioner_adaptive_partitioning_enable", "partitioner_availability_timeout_ms",
+     "metadata_max_idle_ms"}
+)  # fmt: skip
+_ACKNOWLEDGED: Final = "every write is idempotent and acknowledged by all in-sync replicas"
+_NO_GROUP: Final = "Spark's checkpoint keeps the offsets, there is no group"
+_NOT_TEXT: Final = "only text travels to Spark's workers"
+_REFUSED: Final[Mapping[str, str]] = {
+    "acks": _ACKNOWLEDGED,
+    "auto_offset_reset": "startingOffsets says where a query begins",
+    "enable_auto_commit": _NO_GROUP,
+    "enable_idempotence": _ACKNOWLEDGED,
+    "group_id": _NO_GROUP,
+    "metadata_max_age_ms": "discoveryIntervalMs of the source says how soon new partitions are noticed",
+    "sasl_oauthbearer_token_provider": f"{_NOT_TEXT}; write sasl.oauthbearer.token.endpoint.url",
+    "ssl_context": f"{_NOT_TEXT}; write the ssl. settings",
+    "transactional_id": "exactly-once outputs are not built on Spark yet",
+}
+_CLIENT: Final = {name.name for name in fields(ClientConfig)} - _REFUSED.keys()
+_FIELDS: Final = setting_names(ProducerConfig) | setting_names(ConsumerConfig)
+SECRETS: Final = tuple(
+    sorted({name.replace("_", ".") for name, field in _FIELDS.items() if not field.repr})
+)
+"""Every name by which a secret is given, with dots."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaSettings:
+    """Settings by their names in snake case, as text; the repr shows no secret."""
+
+    given: tuple[tuple[str, str], ...]
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={_shown(name, value)}" for name, value in self.given)
+        return f"KafkaSettings({', '.join(shown)})"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return dict(self.given)["bootstrap_servers"]
+
+    def of_client(self) -> dict[str, Any]:  # keyword arguments of an Admin
+        return self._of(_CLIENT)
+
+    def of_reader(self) -> dict[str, Any]:  # keyword arguments of a RangeReader or Consumer
+        return self._of(_CLIENT | _READING)
+
+    def of_producer(self) -> dict[str, Any]:  # keyword arguments of a Producer
+        return self._of(_CLIENT | _WRITING)
+
+    def source_options(self) -> dict[str, str]:
+        """What the source needs to read with them."""
+        return {PREFIX + name.replace("_", "."): value for name, value in self.of_reader().items()}
+
+    def _of(self, wanted: Collection[str]) -> dict[str, str]:
+        return {name: value for name, value in self.given if name in wanted}
+
+
+def for_reading(given: Mapping[str, object]) -> KafkaSettings:
+    """The settings of a source. Raises ConfigError, as the two below, for what it cannot use, saying why."""
+    return _parsed(given, _CLIENT | _READING, "format millstream reads with")
+
+
+def for_writing(given: Mapping[str, object]) -> KafkaSettings:
+    """The settings of a sink."""
+    return _parsed(given, _CLIENT | _WRITING, "format millstream writes with")
+
+
+def for_both(given: Mapping[str, object]) -> KafkaSettings:
+    """The settings of a runner, whose tasks read and write; aborted records are not read, unless the settings say so."""
+    parsed = _parsed(given, _CLIENT | _READING | _WRITING, "a topology on Spark runs with")
+    return KafkaSettings(
+        tuple(sorted(({"isolation_level": "read_committed"} | dict(parsed.given)).items()))
+    )
+
+
+def is_setting(name: str) -> bool:
+    """Whether an option is a setting that lacks its prefix."""
+    return name.replace(".", "_") in _FIELDS
+
+
+def _parsed(given: Mapping[str, object], allowed: Collection[str], who: str) -> KafkaSettings:
+    settings = KafkaSettings(tuple(sorted(_named(given, allowed, who))))
+    parse_settings(ConsumerConfig, settings.of_reader())
+    parse_settings(ProducerConfig, settings.of_producer())
+    return settings
+
+
+def _named(
+    given: Mapping[str, object], allowed: Collection[str], who: str
+) -> Iterator[tuple[str, str]]:
+    written_as: dict[str, str] = {}
+    for key, value in given.items():
+        field = _FIELDS.get(key.replace(".", "_"))
+        if field is None:
+            parse_settings(ConsumerConfig, {key: value})  # raises, saying which name is near
+            raise AssertionError("a setting that nobody knows is refused")
+        if field.name not in allowed:
+            raise ConfigError(f"{who} no setting {key}: {_why_not(field.name)}")
+        other = written_as.setdefault(field.name, key)
+        if other != key:
+            raise ConfigError(f"{other} and {key} are the same setting; give one of them")
+        yield field.name, _text(key, value)
+
+
+def _why_not(name: str) -> str:
+    if name in _READING | _WRITING:
+        return f"it is a setting of the {'source' if name in _READING else 'sink'}"
+    return _REFUSED.get(name, "no client that is used has it")
+
+
+def _text(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int):
+        return str(value)
+    raise ConfigError(f"{key} must be text, a number or a bool, not a {type(value).__name__}")
+
+
+def _shown(name: str, value: str) -> str:
+    return "***" if name.replace("_", ".") in SECRETS else repr(value)

@@ -1,0 +1,128 @@
+"""Settings of the Kafka clients on Spark: which are taken, which are refused and why, and that no secret is shown."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from pyspark.sql.types import BinaryType, StructType
+
+from millstream.errors import ConfigError
+from millstream.spark import RunnerOptions
+from millstream.spark.kafka_settings import KafkaSettings, for_both, for_reading, for_writing
+from millstream.spark.sink_options import parse_sink_options
+from millstream.spark.source_options import parse_source_options
+
+BROKER = {"bootstrap.servers": "b:1"}
+SECURE = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "SCRAM-SHA-512",
+    "sasl.username": "alice",
+    "sasl.password": "hunter1",
+    "sasl.jaas.config": "hunter2",
+    "ssl.keystore.key": "hunter3",
+    "ssl.key.password": "hunter4",
+    "sasl.oauthbearer.client.credentials.client.secret": "hunter5",
+}
+
+
+def test_each_client_is_given_what_it_has() -> None:
+    settings = for_both(
+        BROKER | {"client.id": "c", "isolation.level": "read_uncommitted", "linger.ms": 7}
+    )
+    common = {"bootstrap_servers": "b:1", "client_id": "c"}
+    assert settings.of_client() == common
+    assert settings.of_reader() == common | {"isolation_level": "read_uncommitted"}
+    assert settings.of_producer() == common | {"linger_ms": "7"}
+    assert settings.source_options() == {
+        "kafka.bootstrap.servers": "b:1",
+        "kafka.client.id": "c",
+        "kafka.isolation.level": "read_uncommitted",
+    }
+
+
+def test_a_runner_reads_no_aborted_records_and_a_source_does_as_a_consumer() -> None:
+    assert for_both(BROKER).of_reader()["isolation_level"] == "read_committed"
+    assert for_both(BROKER | {"isolation_level": "read_uncommitted"}).of_reader() == {
+        "bootstrap_servers": "b:1",
+        "isolation_level": "read_uncommitted",
+    }
+    assert for_reading(BROKER).of_reader() == {"bootstrap_servers": "b:1"}
+
+
+def test_options_with_the_prefix_are_settings() -> None:
+    options = {f"kafka.{name}": value for name, value in (BROKER | SECURE).items()}
+    source = parse_source_options(options | {"subscribe": "t"})
+    sink = parse_sink_options(options | {"topic": "t"}, StructType().add("value", BinaryType()))
+    assert source.kafka == sink.kafka == for_reading(BROKER | SECURE)
+    assert source.kafka.of_reader()["sasl_password"] == "hunter1"
+
+
+def test_no_repr_shows_a_secret() -> None:
+    options = {f"kafka.{name}": value for name, value in (BROKER | SECURE).items()}
+    source = parse_source_options(options | {"subscribe": "t"})
+    runner = RunnerOptions(bootstrap_servers="b:1", directory="d", client_settings=SECURE)
+    for each in (source, source.kafka, runner, for_both(BROKER | SECURE)):
+        assert "hunter" not in repr(each)
+    assert "sasl_username='alice'" in repr(source.kafka)
+    assert "sasl_password=***" in repr(source.kafka)
+
+
+def test_settings_travel_to_the_workers() -> None:
+    settings = for_both(BROKER | SECURE)
+    assert pickle.loads(pickle.dumps(settings)) == settings
+    assert hash(settings) == hash(for_both(BROKER | SECURE))
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "sentence"),
+    [
+        ("group.id", "g", "reads with no setting group.id: Spark's checkpoint keeps the offsets"),
+        ("auto.offset.reset", "latest", "startingOffsets says where a query begins"),
+        ("linger.ms", "5", "it is a setting of the sink"),
+        ("metadata.max.age.ms", "5", "discoveryIntervalMs"),
+        ("session.timeout.ms", "5", "no client that is used has it"),
+        ("ssl.context", "x", "only text travels"),
+        ("isolation.level", "dirty", "isolation.?level must be one of"),
+        ("security.protocol", "TLS", "security.?protocol must be one of PLAINTEXT, SSL"),
+        ("securty.protocol", "SSL", "did you mean security_protocol"),
+        ("ssl.truststore.type", "JKS", "must be one of PEM"),
+        ("ssl.keystore.password", "x", "PEM stores have no password"),
+        ("client.rack", 1.5, "must be text, a number or a bool, not a float"),
+    ],
+)
+def test_what_a_source_cannot_use_is_refused_with_a_reason(
+    setting: str, value: object, sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        for_reading(BROKER | {setting: value})
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("acks", "writes with no setting acks: every write is idempotent"),
+        ("transactional.id", "exactly-once outputs are not built on Spark yet"),
+        ("isolation.level", "it is a setting of the source"),
+    ],
+)
+def test_what_a_sink_cannot_use_is_refused_with_a_reason(setting: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        for_writing(BROKER | {setting: "1"})
+
+
+def test_one_setting_by_two_names_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"sasl\.password and sasl_plain_password are the same"):
+        for_reading(BROKER | {"sasl.password": "x", "sasl_plain_password": "y"})
+
+
+def test_a_setting_without_its_prefix_is_told_of_it() -> None:
+    given = {"bootstrap.servers": "b:1", "subscribe": "t", "security.protocol": "SSL"}
+    with pytest.raises(ConfigError, match=r"with a prefix, kafka\.security\.protocol"):
+        parse_source_options(given)
+
+
+def test_settings_are_equal_whatever_their_order() -> None:
+    assert for_reading({"client.id": "c", **BROKER}) == KafkaSettings(
+        (("bootstrap_servers", "b:1"), ("client_id", "c"))
+    )
