@@ -18,7 +18,7 @@ from millstream.broker.metadata_driver import MetadataDriver, QuorumDescription
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
-from millstream.errors import NotController, RequestTimedOut
+from millstream.errors import EncodeError, InvalidRequest, NotController, RequestTimedOut
 from millstream.metadata.delta import MetadataRecord
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch, MetadataLoader, PublishedImage
@@ -77,12 +77,15 @@ class ControllerRunner:
         handle: Callable[[Controller, RequestT, ControllerContext], ControllerResult[ResponseT]],
         request: RequestT,
     ) -> ResponseT:
-        """See `node.ControllerClient`. Raises NotController, RequestTimedOut and what `handle` raises."""
+        """See `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest for what no record can hold, and what `handle` raises."""
         controller = self._controller
         if controller is None:
             raise NotController("the controller of this cluster is starting; retry")
         result = handle(controller, request, self._context())
-        self._append(controller, result.records)
+        try:
+            self._append(controller, result.records)
+        except EncodeError as error:
+            raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
         await self._until_committed(self._end_offset)
         return result.response
 

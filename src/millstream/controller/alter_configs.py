@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from millstream.controller.broker_overrides import check_broker_overrides
 from millstream.controller.config_changes import (
     after_changes,
+    check_values_fit,
     config_records,
     known_resource,
     replaced,
@@ -126,6 +127,7 @@ def _all_records(
             known = known_resource(resource.resource_type, resource.resource_name)
             _check_name(known, world.image)
             overrides = after(resource, known)
+            check_values_fit(overrides)
             _check_overrides(known, overrides, world)
             records += config_records(known, world.image.config(known), overrides)
         except KafkaError as error:

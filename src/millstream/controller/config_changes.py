@@ -13,6 +13,7 @@ from millstream.metadata.config_key import ConfigKey, ConfigType
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
 from millstream.protocol.generated import alter_configs, incremental_alter_configs
 from millstream.protocol.generated.metadata_records import ConfigRecord
+from millstream.protocol.writing import STRING_BYTES_MAX
 
 
 class AlterOperation(IntEnum):
@@ -61,6 +62,15 @@ def check_names_and_values(
     missing = [config.name for config in configs if config.value is None and not _deletes(config)]
     if missing:
         raise InvalidRequest(f"Null value not supported for : {', '.join(missing)}")
+
+
+def check_values_fit(overrides: Mapping[str, str]) -> None:
+    """Raises InvalidConfig for a value that no record can hold: a list may have grown item by item."""
+    if any(len(value.encode()) > STRING_BYTES_MAX for value in overrides.values()):
+        raise InvalidConfig(
+            "The configuration value cannot be added because it exceeds the maximum value size of "
+            f"{STRING_BYTES_MAX} bytes."
+        )
 
 
 def config_records(
@@ -112,10 +122,11 @@ def _edited_list(
     present = before.get(config.name, defaults.get(config.name, key.default_text or ""))
     items = _items(present) if present.strip() else []
     given = _items(config.value or "")  # an empty text is one empty item, which no list takes
+    present_items, given_items = set(items), set(given)
     if operation is AlterOperation.APPEND:
-        items += [item for item in given if item not in items]
+        items += [item for item in dict.fromkeys(given) if item not in present_items]
     else:
-        items = [item for item in items if item not in given]
+        items = [item for item in items if item not in given_items]
     return ",".join(items)
 
 

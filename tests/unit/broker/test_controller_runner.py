@@ -10,8 +10,9 @@ import pytest
 
 from millstream.broker.controller_runner import ControllerRunner
 from millstream.controller.controller import Controller
+from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
-from millstream.errors import NotController, TopicAlreadyExists
+from millstream.errors import InvalidRequest, NotController, TopicAlreadyExists
 from millstream.metadata.image import MetadataImage
 from millstream.metadata.loader import MetadataBatch
 from millstream.model import BrokerId, LeaderEpoch
@@ -22,7 +23,7 @@ from millstream.protocol.generated.broker_registration import (
     Listener,
 )
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
-from millstream.protocol.generated.metadata_records import NoOpRecord
+from millstream.protocol.generated.metadata_records import NoOpRecord, TopicRecord
 from millstream.protocol.record_frames import decode_metadata_record
 from millstream.raft.ready import LeaderAndEpoch
 from millstream.runtime.system import SystemClock, SystemRandom
@@ -118,3 +119,15 @@ async def test_who_leads_no_more_refuses_what_waits_and_does_no_work(log: Log) -
         await create(log, "b")
     assert log.end == written, "nothing is proposed"
     assert log.runner.session_deadline_ms() is None, "nobody is fenced, so no leader is elected"
+
+
+async def test_what_no_record_can_hold_is_refused_before_anything_is_written(log: Log) -> None:
+    def too_long(*_: object) -> ControllerResult[str]:
+        records = (TopicRecord(name="a"), TopicRecord(name="b" * 40_000))
+        return ControllerResult(records, "never given")
+
+    before = log.end
+    with pytest.raises(InvalidRequest, match="a string of 40000 bytes is longer than 32767"):
+        await log.runner.submit(too_long, None)
+    assert (log.end, log.proposed) == (before, [])
+    await log.settle(log.runner.submit(lambda *_: ControllerResult((), "given"), None))

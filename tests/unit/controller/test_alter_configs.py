@@ -305,3 +305,26 @@ def test_an_empty_item_is_in_no_list(world: object) -> None:
     assert topic(world, ("cleanup.policy", SET, "")) == 0
     assert topic(world, ("cleanup.policy", APPEND, "compact")) == 0
     assert stored(world, TOPIC, "t") == {"cleanup.policy": "compact"}
+
+
+def test_a_list_does_not_grow_beyond_what_a_record_holds(world: object) -> None:
+    """Kafka's own answer; what was there stays, and other resources of the request are changed."""
+
+    def replicas(first: int) -> str:
+        return ",".join(f"{number}:1" for number in range(first, first + 4_000))
+
+    key = "follower.replication.throttled.replicas"
+    assert topic(world, (key, SET, replicas(0))) == 0
+    before = dict(world.image.topic_config("t"))
+    assert len(before[key]) == 26_889
+    refused = resource(TOPIC, "t", (key, APPEND, replicas(4_000)))
+    broker = resource(BROKER, "1", ("min.insync.replicas", SET, "2"))
+    assert alter(world, refused, broker) == [INVALID_CONFIG, 0]
+    assert world.image.topic_config("t") == before
+
+
+def test_what_is_appended_twice_stands_once(world: object) -> None:
+    key = "follower.replication.throttled.replicas"
+    assert topic(world, (key, SET, "1:1,2:1")) == 0
+    assert topic(world, (key, APPEND, "3:1,3:1,1:1")) == 0
+    assert world.image.topic_config("t") == {key: "1:1,2:1,3:1"}
