@@ -114,7 +114,7 @@ _CONNECTIONS = (
     integer(
         "max.connections",
         10_000,
-        at_least(0),
+        at_least(1),
         "Connections in all; further ones wait to be accepted (Kafka's default: no limit).",
         _DYNAMIC,
     ),
@@ -129,7 +129,7 @@ _CONNECTIONS = (
         "max.connections.per.ip.overrides", "", "Other limits for some addresses, as HOST:LIMIT,HOST:LIMIT.", dynamic=_DYNAMIC
     ),
     integer(
-        "max.connection.creation.rate", _INT_MAX, at_least(0), "New connections a second; further ones wait to be accepted.", _DYNAMIC
+        "max.connection.creation.rate", _INT_MAX, at_least(1), "New connections a second; further ones wait to be accepted.", _DYNAMIC
     ),
     integer(
         "queued.max.requests",

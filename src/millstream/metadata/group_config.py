@@ -6,7 +6,7 @@ value beside them. Owns no group and reads no image.
 
 from __future__ import annotations
 
-import re
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -23,11 +23,9 @@ from millstream.metadata.config_key import (
     config_table,
 )
 from millstream.metadata.config_validators import OneOf, at_least
+from millstream.metadata.iso_duration import duration_ms
 
-_DURATION: Final = re.compile(
-    r"(?i)P(?!$)(?:\d+D)?(?:T(?=\d)(?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d{1,9})?S)?)?"
-)
-"""ISO 8601 as Java's Duration writes it, without signs."""
+_BY_DURATION: Final = "by_duration:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +33,12 @@ class OffsetReset:
     """Where a share group begins in a partition that it has not read before."""
 
     def problem(self, value: ConfigValue) -> str | None:
-        if isinstance(value, str) and (
-            value in {"earliest", "latest"}
-            or (value.startswith("by_duration:") and _DURATION.fullmatch(value[12:]))
-        ):
+        if value in {"earliest", "latest"}:
             return None
+        if isinstance(value, str) and value.startswith(_BY_DURATION):
+            with contextlib.suppress(ValueError):
+                if duration_ms(value.removeprefix(_BY_DURATION)) >= 0:
+                    return None
         return f"write {self.allowed}"
 
     @property

@@ -225,3 +225,10 @@ def test_a_flush_interval_that_nobody_looks_at_is_said(caplog: pytest.LogCapture
     assert caplog.text == ""
     broker_config({"log.flush.interval.ms": "1000"})
     assert "until log.flush.scheduler.interval.ms says how often" in caplog.text
+
+
+@pytest.mark.parametrize("key", ["max.connections", "max.connection.creation.rate"])
+def test_a_limit_that_lets_nobody_in_is_refused(key: str) -> None:
+    """Kafka takes it in its file and serves nobody, and refuses it while it runs."""
+    with pytest.raises(ConfigError, match="must be at least 1"):
+        BROKER_CONFIGS[key].parse("0")
