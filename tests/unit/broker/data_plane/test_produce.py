@@ -119,8 +119,32 @@ async def test_a_leader_that_loses_its_place_while_acks_wait_says_so(plane):
 async def test_replicas_that_do_not_catch_up_time_the_request_out(plane):
     two = PartitionImage(partition=0, replicas=(1, 2), isr=(1, 2), leader=1, leader_epoch=3)
     plane.hosted["t", 0].apply(two)
-    (told,) = await answer(plane, request((0, plane.batch(b"a")), timeout_ms=1))
+    asked = request((0, plane.batch(b"a")), timeout_ms=0)
+    async with asyncio.TaskGroup() as group:
+        answering = group.create_task(answer(plane, asked))
+        await asyncio.sleep(0)
+        plane.purgatory.expire()
+    (told,) = answering.result()
     assert (told.error_code, told.base_offset) == (RequestTimedOut.code, -1)
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0, 1, -(2**31)])
+async def test_the_time_limit_is_for_replicas_and_not_for_the_disk(plane, timeout_ms):
+    """Kafka 4.3.1 with one replica answers so; what is written is not told to have failed."""
+    flush, slow = plane.flusher.flush_to, asyncio.Event()
+
+    async def flush_slowly(log, offset):
+        await slow.wait()
+        await flush(log, offset)
+
+    plane.flusher.flush_to = flush_slowly
+    asked = request((0, plane.batch(b"a")), (1, plane.batch(b"b")), timeout_ms=timeout_ms)
+    async with asyncio.TaskGroup() as group:
+        answering = group.create_task(answer(plane, asked))
+        await asyncio.sleep(0.01)
+        assert not answering.done()
+        slow.set()
+    assert [(told.error_code, told.base_offset) for told in answering.result()] == [(0, 0), (0, 0)]
 
 
 @pytest.mark.parametrize("policy", ["auto", "never"])
