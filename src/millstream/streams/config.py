@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
+from millstream.errors import ConfigError
 from millstream.streams.arguments import check_fields, check_serdes
 from millstream.streams.handlers import (
     DeserializationHandler,
@@ -18,7 +20,7 @@ from millstream.streams.serdes.serde import Serde
 from millstream.streams.timestamps import TimestampExtractor, fail_on_invalid
 from millstream.streams.topology.functions import check_arity
 
-__all__ = ["OnError", "StreamsConfig", "with_prefix"]
+__all__ = ["OnError", "ProcessingGuarantee", "StreamsConfig", "with_prefix"]
 
 
 _AT_LEAST = {
@@ -35,6 +37,13 @@ _HANDLERS = {
 }
 
 
+class ProcessingGuarantee(StrEnum):
+    """Whether outputs, changelogs and offsets of a commit become visible together, or may be repeated."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    EXACTLY_ONCE_V2 = "exactly_once_v2"
+
+
 @dataclass(frozen=True, slots=True)
 class StreamsConfig:
     """What a task needs to know of its application.
@@ -49,6 +58,7 @@ class StreamsConfig:
     `window_emit_interval_ms` and `join_emit_interval_ms` bound how often, by the wall clock, closed windows and
     unmatched records go out; 0, the default here and in Kafka Streams' test driver, lets them out as soon as stream
     time does (Kafka Streams' threads: 1,000; its internal settings `__emit.interval.ms…`).
+    `processing_guarantee` (processing.guarantee) takes effect in the runner; its names are taken as text, too.
     `max_task_idle_ms` (max.task.idle.ms) is for `StreamTask.is_ready`: how long a task waits for topics without records.
     """
 
@@ -68,6 +78,7 @@ class StreamsConfig:
     on_production_error: OnError | ProductionHandler = OnError.FAIL
     handle_global_errors: bool = False
     metrics_recording_level: RecordingLevel = RecordingLevel.INFO
+    processing_guarantee: ProcessingGuarantee | str = ProcessingGuarantee.AT_LEAST_ONCE
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -84,6 +95,8 @@ class StreamsConfig:
             metrics_recording_level=RecordingLevel,
             settings=Mapping,
         )
+        guarantee = _guarantee(self.processing_guarantee)
+        object.__setattr__(self, "processing_guarantee", guarantee)  # frozen, and text is taken
         check_serdes(
             "StreamsConfig", default_key=self.default_key, default_value=self.default_value
         )
@@ -121,10 +134,23 @@ class StreamsConfig:
             "errors.dead.letter.queue.topic.name": self.dead_letter_topic,
             "processing.exception.handler": self.on_processing_error,
             "processing.exception.handler.global.enabled": self.handle_global_errors,
+            "processing.guarantee": str(self.processing_guarantee),
             "production.exception.handler": self.on_production_error,
             "statestore.cache.max.bytes": self.cache_max_bytes,
         }
         return {**named, **self.settings}
+
+
+def _guarantee(given: object) -> ProcessingGuarantee:
+    try:
+        return ProcessingGuarantee(given)  # type: ignore[arg-type]  # anything may have been given
+    except ValueError:
+        names = " or ".join(ProcessingGuarantee)
+        removed = given in {"exactly_once", "exactly_once_beta"}
+        hint = "; Kafka has removed that name, write exactly_once_v2" if removed else ""
+        raise ConfigError(
+            f"StreamsConfig: processing_guarantee must be {names}, not {given!r}{hint}"
+        ) from None
 
 
 def with_prefix(settings: Mapping[str, object], prefix: str) -> dict[str, object]:

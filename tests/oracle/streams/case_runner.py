@@ -92,6 +92,8 @@ def settings(spec: dict) -> tuple[StreamsConfig, dict]:
         "default_key": serde(config.pop("default.key.serde")),
         "default_value": serde(config.pop("default.value.serde")),
     }
+    if "processing.guarantee" in config:
+        fields["processing_guarantee"] = config.pop("processing.guarantee")
     for name, field in (
         ("deserialization.exception.handler", "on_deserialization_error"),
         ("processing.exception.handler", "on_processing_error"),
@@ -181,8 +183,8 @@ class CaseRunner:
 
     def _run(self) -> None:
         spec = self._spec
-        config, builder_options = settings(spec)
         try:
+            config, builder_options = settings(spec)
             topology = self._build(builder_options)
             self.actual["describe"] = topology.describe()
             if "topics" in self._case["expect"]:

@@ -6,7 +6,8 @@ cases with a record cache (large, or of so few bytes that every one counts) in w
 in which `dsl.store.format=HEADERS` did, names.jsonl.gz every overload with and without a name, a Materialized and a
 store, whose numbers show in the descriptions; audit.jsonl.gz what is used least, each with all its options: cogrouped
 streams in every kind of windows, the order of unmatched records, waiting for versioned tables, foreign keys with
-partitioners, emission on close, punctuations that cancel themselves, splits, buffers. What is not built yet is listed, by area, in unsupported.txt; that list
+partitioners, emission on close, punctuations that cancel themselves, splits, buffers; guarantee.jsonl.gz what
+`processing.guarantee` may be, and that it changes nothing else. What is not built yet is listed, by area, in unsupported.txt; that list
 may only become shorter.
 """
 
@@ -46,7 +47,7 @@ def by_spec() -> dict[str, list[dict]]:
     for case in load_cases(
         [
             HERE / f"{name}.jsonl.gz"
-            for name in ("cases", "found", "cached", "headers", "names", "audit")
+            for name in ("cases", "found", "cached", "headers", "names", "audit", "guarantee")
         ]
     ):
         spec = case["spec"]

@@ -312,6 +312,11 @@ class StreamTask:
         self._group.commit()
         self._context.commit_requested = False
 
+    def discard_output(self) -> None:
+        """Forget what was produced and not taken: of a record that failed, say. The stores keep their writes."""
+        self._records.discard()
+        self._state.take_changelogs()
+
     def rollback(self) -> None:
         """Forget everything since the last commit: queued records, outputs, the stores' writes.
 
