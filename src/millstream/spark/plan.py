@@ -6,9 +6,12 @@ Pure: partition counts of existing topics come in, a plan comes out; `runner` pe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 
 from millstream.errors import ConfigError
+from millstream.streams.options import OffsetReset
+from millstream.streams.topology.nodes import SourceNode
 from millstream.streams.topology.partition_counts import partition_counts
 from millstream.streams.topology.topology import SubTopology, SubTopologyTopics, Topology
 
@@ -24,12 +27,16 @@ class InternalTopic:
 
 @dataclass(frozen=True, slots=True)
 class SubTopologyPlan:
-    """One streaming query: it reads `sources`, co-partitioned, as `tasks` tasks."""
+    """One streaming query: it reads `sources`, co-partitioned, as `tasks` tasks.
+
+    `resets`: where the first run begins with a topic, for topics that are told so.
+    """
 
     id: int
     sources: tuple[str, ...]
     tasks: int
     stateful: bool
+    resets: Mapping[str, OffsetReset | timedelta] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +66,8 @@ def plan_topology(
         mine = topics[group.id]
         tasks = max(partitions[topic] for topic in mine.sources)
         stateful = bool(topology.stores_of(group))
-        queries.append(SubTopologyPlan(group.id, mine.sources, tasks, stateful))
+        resets = _resets(topology, group)
+        queries.append(SubTopologyPlan(group.id, mine.sources, tasks, stateful, resets))
         internal += [
             InternalTopic(name, partitions[name], conf) for name, conf in mine.repartition.items()
         ]
@@ -70,6 +78,13 @@ def plan_topology(
         ]
     repartition = frozenset(name for each in topics.values() for name in each.repartition)
     return TopologyPlan(tuple(queries), tuple(internal), repartition)
+
+
+def _resets(topology: Topology, group: SubTopology) -> dict[str, OffsetReset | timedelta]:
+    sources = (node for name in group.nodes if isinstance(node := topology.nodes[name], SourceNode))
+    return {
+        topic: node.reset for node in sources if node.reset is not None for topic in node.topics
+    }
 
 
 def _require_fixed_sources(topics: Mapping[int, SubTopologyTopics]) -> None:

@@ -7,14 +7,17 @@ Decides nothing about records: the plan says what runs, the kernel what happens.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from millstream.clients import RangeReader
 from millstream.clients.admin import Admin, NewTopic
 from millstream.errors import ConfigError, MillstreamError
 from millstream.runtime.system import SystemClock
@@ -24,8 +27,11 @@ from millstream.spark.kafka_settings import for_both
 from millstream.spark.origin import Origin
 from millstream.spark.plan import InternalTopic, SubTopologyPlan, TopologyPlan, plan_topology
 from millstream.spark.source import FORMAT, register
+from millstream.spark.source_options import EARLIEST, LATEST
+from millstream.spark.support import require_supported
 from millstream.spark.task import TaskReport, TaskSpec, open_run
 from millstream.streams.config import StreamsConfig
+from millstream.streams.options import OffsetReset
 from millstream.streams.topology.topology import Topology
 
 if TYPE_CHECKING:
@@ -99,6 +105,7 @@ class MicroBatchRunner:
         self._config = config
         self._topology = topology.with_own_changelogs()  # Spark tells a task of new records alone
         self._queries: list[StreamingQuery] = []
+        require_supported(self._topology, config)
         _require_portable(self._topology, config)
         self.plan = self._prepare()
 
@@ -194,7 +201,7 @@ class MicroBatchRunner:
             self._session.readStream.format(FORMAT)
             .options(**self._kafka.source_options())
             .option("subscribe", ",".join(query.sources))
-            .option("startingOffsets", "earliest")
+            .option("startingOffsets", self._starting_offsets(query))
             .option("copartition", "true")
             .option("includeHeaders", "true")
             .option("announceRanges", "true")
@@ -215,6 +222,21 @@ class MicroBatchRunner:
             .start()
         )
 
+    def _starting_offsets(self, query: SubTopologyPlan) -> str:
+        """Where the query begins when there is no checkpoint: what `reset` of its sources says, or the start."""
+        if not query.resets:
+            return "earliest"
+
+        async def found() -> dict[str, dict[int, int]]:
+            now_ms = SystemClock().now().wall_ms
+            async with RangeReader(**self._kafka.of_reader()) as reader:
+                return {
+                    topic: await reader.offsets(topic, _time_of(reset, now_ms))
+                    for topic, reset in query.resets.items()
+                }
+
+        return json.dumps(asyncio.run(found()))
+
     def _task_spec(self, query: SubTopologyPlan) -> TaskSpec:
         return TaskSpec(
             topology=self._topology,
@@ -226,6 +248,12 @@ class MicroBatchRunner:
             ),
             repartition_topics=self.plan.repartition_topics,
         )
+
+
+def _time_of(reset: OffsetReset | timedelta, now_ms: int) -> int:
+    if isinstance(reset, timedelta):
+        return max(0, now_ms - reset // timedelta(milliseconds=1))
+    return LATEST if reset is OffsetReset.LATEST else EARLIEST
 
 
 def _require_portable(topology: Topology, config: StreamsConfig) -> None:

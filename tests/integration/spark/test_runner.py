@@ -6,7 +6,9 @@ import asyncio
 import os
 import shutil
 import signal
+import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ import pytest
 from millstream.cli.flights import topology as flights
 from millstream.cli.flights.data import load_flights, load_side_table
 from millstream.cli.flights.verification import compare, expected
+from millstream.errors import ConfigError
 from millstream.spark import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
-from millstream.streams import StreamsBuilder
+from millstream.streams import OffsetReset, StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
@@ -103,6 +106,39 @@ def test_state_goes_on_over_micro_batches_restarts_and_a_lost_directory(
     shutil.rmtree(counting.directory)
     with pytest.raises(PipelineFailed, match=r"ConfigError: .*its directory is new"):
         counting.run()
+
+
+def test_a_first_run_begins_where_reset_says(spark: Any, topics: Any, tmp_path: Path) -> None:
+    late, hour, out = topics.new("late"), topics.new("hour"), topics.new("out")
+    builder = StreamsBuilder()
+    for topic, reset in ((late, OffsetReset.LATEST), (hour, timedelta(hours=1))):
+        builder.stream(topic, key=string(), value=string(), reset=reset).to(out)
+    now_ms = int(time.time() * 1000)
+    topics.put(late, [{"value": b"late before"}])
+    old, young = now_ms - 7_200_000, now_ms
+    topics.put(
+        hour,
+        [
+            {"value": b"two hours ago", "timestamp_ms": old},
+            {"value": b"now", "timestamp_ms": young},
+        ],
+    )
+    application = Application(spark, topics, builder.build(), tmp_path / "application")
+    application.run()
+    assert [r["value"] for r in topics.get(out)] == [b"now"]
+    topics.put(late, [{"value": b"late after"}])
+    application.run()
+    assert [r["value"] for r in topics.get(out)] == [b"now", b"late after"]
+
+
+def test_exactly_once_is_refused_before_anything_is_created(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    topology = word_count(topics.new("words"), topics.new("counts"))
+    config = StreamsConfig(application_id="never", processing_guarantee="exactly_once_v2")
+    options = RunnerOptions(bootstrap_servers=topics.bootstrap_servers, directory=str(tmp_path))
+    with pytest.raises(ConfigError, match="exactly_once_v2 is not built on Spark yet"):
+        MicroBatchRunner(topology, config, spark, options)
 
 
 def test_an_executor_with_a_disk_of_its_own_does_not_count_on(counting: Application) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from millstream.cli.flights.topology import flights_topology
 from millstream.errors import ConfigError
 from millstream.spark.plan import plan_topology
-from millstream.streams import StreamsBuilder
+from millstream.streams import OffsetReset, StreamsBuilder
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import string
 
@@ -49,6 +51,19 @@ def test_a_pattern_is_refused_with_what_to_do() -> None:
     builder.stream(pattern="a.*", key=string(), value=string()).to("out")
     with pytest.raises(ConfigError, match="name the topics"):
         plan_topology(builder.build(), "app", {})
+
+
+def test_a_reset_belongs_to_the_topics_of_its_source() -> None:
+    builder = StreamsBuilder()
+    builder.stream("a", key=string(), value=string(), reset=OffsetReset.LATEST).to("out")
+    builder.stream("b", key=string(), value=string(), reset=timedelta(hours=1)).to("out")
+    builder.stream("c", key=string(), value=string()).to("out")
+    plan = plan_topology(builder.build(), "app", {"a": 1, "b": 1, "c": 1})
+    assert [query.resets for query in plan.queries] == [
+        {"a": OffsetReset.LATEST},
+        {"b": timedelta(hours=1)},
+        {},
+    ]
 
 
 def test_a_chain_of_repartitions_runs_in_its_order() -> None:
