@@ -10,6 +10,7 @@ from setuptools import Extension, setup
 LEAVES = [
     "millstream.clients.core.consumer_record",
     "millstream.clients.core.murmur2",
+    "millstream.records.record_check",
     "millstream.records.walker",
     "millstream.records.writer",
 ]

@@ -34,6 +34,22 @@ def declare(c_type: object = None, *, visibility: str = "private") -> None:
 longlong: Final = int
 
 
+class _NoGil:
+    """`nogil` as a decorator and as a block: interpreted code never gives up the lock."""
+
+    def __call__(self, decorated: Decorated) -> Decorated:
+        return decorated
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_error: object) -> None:
+        pass
+
+
+nogil: Final = _NoGil()
+
+
 def exceptval(*, check: bool) -> Callable[[Decorated], Decorated]:
     """Whether C callers look for an exception after the call."""
     assert not check, "only used to say that a function raises nothing"
