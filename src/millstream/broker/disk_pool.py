@@ -1,7 +1,7 @@
 """The threads of a node beside its event loop: they wait for the disk and compute, so that the loop does neither for long.
 
 What runs here touches nothing but files and what it was given: state belongs to the loop. Computing is divided by what it may delay:
-expressions of clients (`match`) never stand in the way of a sync, and neither do long messages (`convert`).
+expressions of clients (`match`) never stand in the way of a sync, and neither do long messages (`convert`) nor packed records (`unpack`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ class DiskPool:
         self._disk = _threads("disk", _DISK_THREADS)
         self._matching = _threads("match", 1)
         self._converting = _threads("convert", 1)
+        self._unpacking = _threads("unpack", 1)
 
     async def run(self, work: Callable[[], ResultT]) -> ResultT:
         """Files. Raises what `work` raises. A caller that is cancelled leaves `work` running."""
@@ -36,8 +37,12 @@ class DiskPool:
         """Long messages become objects, and objects bytes."""
         return await asyncio.get_running_loop().run_in_executor(self._converting, work)
 
+    async def unpack(self, work: Callable[[], ResultT]) -> ResultT:
+        """Packed records are unpacked and checked, one batch after another: so one is in memory."""
+        return await asyncio.get_running_loop().run_in_executor(self._unpacking, work)
+
     def close(self) -> None:
-        for executor in (self._disk, self._matching, self._converting):
+        for executor in (self._disk, self._matching, self._converting, self._unpacking):
             executor.shutdown(wait=True, cancel_futures=True)
 
 

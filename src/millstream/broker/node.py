@@ -27,12 +27,12 @@ if TYPE_CHECKING:
         Partitions,
         Tasks,
     )
+    from millstream.broker.ordered_appends import OrderedAppends
     from millstream.broker.producer_ids import ProducerIds
     from millstream.broker.purgatory import Purgatory
     from millstream.broker.replica_moves import ReplicaMoves
     from millstream.broker.share_groups import ShareGroups
     from millstream.broker.streams_internal_topics import StreamsInternalTopics
-    from millstream.broker.transaction_claims import OrderedAppends
     from millstream.broker.transaction_coordination import TransactionCoordination
     from millstream.broker.transaction_markers import TransactionMarkers
     from millstream.log.log_directories import LogDirectories
@@ -74,7 +74,7 @@ class Node:
     share_groups: ShareGroups
     transaction_coordinator: TransactionCoordination
     transaction_markers: TransactionMarkers
-    transactional_appends: OrderedAppends
+    ordered_appends: OrderedAppends
     purgatory: Purgatory
     fetch_sessions: FetchSessions
     streams_internal_topics: StreamsInternalTopics

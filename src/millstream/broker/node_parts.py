@@ -39,6 +39,7 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.new_logs import NewLogs
 from millstream.broker.node import Node, NodeIdentity
 from millstream.broker.node_tasks import NodeTasks
+from millstream.broker.ordered_appends import OrderedAppends
 from millstream.broker.producer_ids import ProducerIds
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.registry import HANDLERS
@@ -46,7 +47,6 @@ from millstream.broker.replica_moves import ReplicaMoves
 from millstream.broker.share_groups import ShareGroups
 from millstream.broker.streams_internal_topics import StreamsInternalTopics
 from millstream.broker.token_requests import remove_expired_tokens
-from millstream.broker.transaction_claims import OrderedAppends
 from millstream.broker.transaction_completion import TransactionCompletion
 from millstream.broker.transaction_coordination import (
     TransactionCoordination,
@@ -281,7 +281,7 @@ class NodeParts:
                 producer_ids, markers, services
             ),
             transaction_markers=markers,
-            transactional_appends=OrderedAppends(self._tasks),
+            ordered_appends=OrderedAppends(self._tasks),
             purgatory=self._purgatory,
             fetch_sessions=FetchSessions(
                 self._environment.random,

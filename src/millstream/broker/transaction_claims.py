@@ -1,20 +1,18 @@
 """Asks the transaction coordinator whether a producer may write to partitions as part of its transaction (KIP-890).
 
 Producers that raise their epoch with every transaction leave adding partitions to the brokers they write to; the others add
-for themselves and are verified. Owns what the coordinator's errors become for whoever asked, and the order of appends of one
-producer while some of them wait for an answer. What is written, and what may be told to clients, is for the handlers.
+for themselves and are verified. Owns what the coordinator's errors become for whoever asked. What is written, and what may be
+told to clients, is for the handlers.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Final, TypeVar, final
+from typing import Final
 
-from millstream.broker.node_services import Tasks
 from millstream.broker.transaction_coordination import TransactionCoordination
 from millstream.coordinator.result import NO_TOKEN, CoordinatorContext
 from millstream.coordinator.transaction.shard import TransactionShard
@@ -35,7 +33,6 @@ from millstream.protocol.generated.add_partitions_to_txn import (
 
 _BROKER: Final = CoordinatorContext(NO_TOKEN, api_version=5)
 """A broker that asks, in the version of AddPartitionsToTxn that brokers speak."""
-ResultT = TypeVar("ResultT")
 
 
 class ClaimKind(Enum):
@@ -98,49 +95,3 @@ def _for_client(error: KafkaError, claim: TransactionClaim) -> KafkaError:
     if isinstance(error, TransactionAbortable) and claim.kind is ClaimKind.VERIFIES_FOR_OLD_CLIENTS:
         return InvalidTxnState("the partition was not added to the transaction")
     return error
-
-
-@final
-class OrderedAppends:
-    """Appends that must wait, one after another for each producer, though the connections they came on may close."""
-
-    def __init__(self, tasks: Tasks) -> None:
-        self._tasks = tasks
-        self._last: dict[int, asyncio.Future[object]] = {}
-
-    def is_waiting(self, producer_id: int) -> bool:
-        """Whether what this producer sends now has to queue."""
-        return producer_id in self._last
-
-    def run(
-        self, producer_id: int, work: Callable[[], Awaitable[ResultT]]
-    ) -> asyncio.Future[ResultT]:
-        """Queues `work` behind what this producer waits for. Who awaits the result shields it."""
-        result: asyncio.Future[ResultT] = asyncio.get_running_loop().create_future()
-        done: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        previous = self._last.get(producer_id)
-        self._last[producer_id] = done
-        self._tasks.start(
-            self._run(producer_id, previous, done, work, result),
-            f"transactional append of producer {producer_id}",
-        )
-        return result
-
-    async def _run(
-        self,
-        producer_id: int,
-        previous: asyncio.Future[object] | None,
-        done: asyncio.Future[object],
-        work: Callable[[], Awaitable[ResultT]],
-        result: asyncio.Future[ResultT],
-    ) -> None:
-        try:
-            if previous is not None:
-                await previous
-            result.set_result(await work())
-        except KafkaError as error:
-            result.set_exception(error)
-        finally:
-            done.set_result(None)
-            if self._last[producer_id] is done:
-                del self._last[producer_id]

@@ -56,7 +56,7 @@ class Verdict:
     """Partitions in which the transaction begins, with the last marker offset before the coordinator was asked."""
     sequence_from_0: bool = False
 
-    def check(self, partition: Partition, batch: memoryview) -> None:
+    def check(self, partition: Partition, header: BatchHeader) -> None:
         """Raises why the batch may not be appended. To be asked right before it is."""
         topic_partition = partition.topic_partition
         if topic_partition in self.refused:
@@ -64,7 +64,7 @@ class Verdict:
         marker_offset = self.begins.get(topic_partition)
         if marker_offset is not None:
             partition.log.producers.check_begins_transaction(
-                read_header(batch), marker_offset, sequence_from_0=self.sequence_from_0
+                header, marker_offset, sequence_from_0=self.sequence_from_0
             )
 
 

@@ -1,41 +1,54 @@
 """What a leader checks and changes in batches before it appends them. Nothing here touches the log.
 
-Cost is constant per batch, but for the checksum. Records are walked only for compacted topics (every record needs a key),
-for a limited message.timestamp.before.max.ms, and to name the records at fault.
+A client's batch is checked whole, as Kafka's LogValidator does: its header, its checksum, and every record in it, so that what is
+acknowledged can be read. Compressed records are unpacked for it, within bounds. The work depends on what the client sent, so
+it may be given an allowance; what needs more is to be checked where it keeps nobody waiting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from struct import Struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from millstream.errors import (
     CorruptMessage,
     InvalidRecord,
     InvalidTimestamp,
     MessageTooLarge,
+    OffsetOutOfRange,
     RecordListTooLarge,
 )
 from millstream.metadata.topic_config import LogConfig
 from millstream.records.batch import (
     BATCH_HEADER_BYTES,
-    CODEC_BITS,
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD_BYTES,
-    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
     BatchHeader,
     iterate_batches,
     patch_crc,
+    patch_create_time,
     patch_log_append_time,
     validate_batch,
     validate_produced_batch,
+    validate_structure,
 )
-from millstream.records.compression import DECOMPRESSED_BYTES_MAX, Codec, compress, decompress_view
-from millstream.records.record import Record, iterate_records
+from millstream.records.compression import (
+    DECOMPRESSED_BYTES_MAX,
+    Codec,
+    check_framing,
+    compress,
+    decompress_view,
+)
 from millstream.runtime import Instant
+from millstream.runtime.native import load_leaf
+
+if TYPE_CHECKING:
+    from millstream.records import record_check
+else:
+    record_check = load_leaf("millstream.records.record_check")
 
 _LENGTH: Final = Struct(">i")
 _ATTRIBUTES: Final = Struct(">h")
@@ -51,9 +64,37 @@ _TARGET_CODECS: Final = {
     "zstd": Codec.ZSTD,
 }
 
+IS_COMPILED: Final = record_check.__name__.endswith("_compiled")
+AT_ONCE_BYTES: Final = 2 * 1024 * 1024 if IS_COMPILED else 32 * 1024
+"""What may be unpacked and walked at once: 8 ms where every record is as small as can be, interpreted or not."""
+_BATCH_COST_BYTES: Final = 8 * 1024 if IS_COMPILED else 128
+"""What a batch costs besides its records, in the same measure: header, checksum, append."""
+_PACKED_COST: Final = {Codec.GZIP: 32, Codec.SNAPPY: 4, Codec.LZ4: 4, Codec.ZSTD: 8}
+"""A packed byte costs up to as much as so many unpacked ones, though it may unpack to none: empty members of gzip."""
+_RECOMPRESSED_COST: Final = 32
+"""Compressing takes that much longer than walking."""
+
+
+class TooMuchWork(Exception):
+    """A check needs more than its allowance. Nothing has changed; check again without one."""
+
+
+@dataclass(slots=True)
+class Allowance:
+    """How much checks may still do where they are called, in bytes of records."""
+
+    bytes_left: int = AT_ONCE_BYTES
+
+    def take(self, size_bytes: int) -> None:
+        """Raises TooMuchWork, and nothing is left."""
+        self.bytes_left -= size_bytes
+        if self.bytes_left < 0:
+            self.bytes_left = 0
+            raise TooMuchWork
+
 
 class AppendOrigin(Enum):
-    """Who made the batches. Only clients are held to what `validate_produced_batch` asks for."""
+    """Who made the batches. Only what clients send is checked record by record."""
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
@@ -62,14 +103,14 @@ class AppendOrigin(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordError:
-    """`index` counts the records of the append from 0 (KIP-467)."""
+    """`index` counts the records of the batch from 0 (KIP-467)."""
 
     index: int
     message: str
 
 
 class RefusedRecords(InvalidRecord):
-    """INVALID_RECORD that names the records at fault."""
+    """INVALID_RECORD that names the records at fault, up to a hundred."""
 
     def __init__(self, errors: list[RecordError], detail: str) -> None:
         super().__init__(detail)
@@ -77,7 +118,7 @@ class RefusedRecords(InvalidRecord):
 
 
 class RefusedTimestamps(InvalidTimestamp):
-    """INVALID_TIMESTAMP that names the records at fault."""
+    """INVALID_TIMESTAMP that names the records at fault, up to a hundred."""
 
     def __init__(self, errors: list[RecordError], detail: str) -> None:
         super().__init__(detail)
@@ -92,29 +133,38 @@ class CheckedBatches:
     views: list[memoryview]
     buffers: list[memoryview]
     size_bytes: int
+    append_time_ms: int = -1
+    """Stamped into every record; -1 where producers set the time."""
 
 
 def checked_batches(
-    records: memoryview, config: LogConfig, now: Instant, origin: AppendOrigin
+    records: memoryview,
+    config: LogConfig,
+    now: Instant,
+    origin: AppendOrigin,
+    allowance: Allowance | None = None,
 ) -> CheckedBatches:
-    """Raises CorruptMessage, InvalidRecord, InvalidTimestamp, MessageTooLarge, RecordListTooLarge.
+    """Raises CorruptMessage, InvalidRecord, InvalidTimestamp, MessageTooLarge, RecordListTooLarge, UnsupportedCompressionType;
+    with an allowance also TooMuchWork. Without one it lets other threads run while it works.
 
-    `records` is writable and belongs to the log from now on: timestamps may be stamped into it.
+    `records` is writable and belongs to the log from now on: what its header says of times may be corrected in it.
     """
-    headers: list[BatchHeader] = []
-    views: list[memoryview] = []
+    batches = CheckedBatches([], [], [records], len(records))
     for header, view in iterate_batches(records, strict=True):
-        _check_size(header.size_bytes, config, origin)
-        validate_batch(header, view)
         if origin is AppendOrigin.CLIENT:
-            _check_produced(header)
-        headers.append(header)
-        views.append(view)
-    if not headers:
+            _check_size(header.size_bytes, config)
+            validate_structure(header, view)
+            validate_produced_batch(header)
+            if header.base_offset != 0:
+                raise InvalidRecord(f"a producer's batch begins at 0, not at {header.base_offset}")
+        else:
+            validate_batch(header, view)
+        batches.headers.append(header)
+        batches.views.append(view)
+    if not batches.headers:
         raise CorruptMessage("there is no batch in the records")
-    batches = CheckedBatches(headers, views, [records], len(records))
     if origin is AppendOrigin.CLIENT:
-        _apply_topic_rules(batches, config, now)
+        _apply_topic_rules(batches, config, now, allowance)
     if batches.size_bytes > config.segment_bytes:
         raise RecordListTooLarge(
             f"{batches.size_bytes} bytes do not fit into one segment of {config.segment_bytes}"
@@ -122,109 +172,160 @@ def checked_batches(
     return batches
 
 
-def _check_produced(header: BatchHeader) -> None:
-    validate_produced_batch(header)
-    if header.base_offset != 0:
-        raise InvalidRecord(f"a producer's batch begins at offset 0, not at {header.base_offset}")
+def whole_batches(records: memoryview, log_end_offset: int) -> CheckedBatches:
+    """What a leader has sent to a follower, without a last batch that is not whole. Raises CorruptMessage, OffsetOutOfRange."""
+    batches = CheckedBatches([], [], [], 0)
+    for header, view in iterate_batches(records):
+        validate_batch(header, view)
+        if header.base_offset < log_end_offset:
+            raise OffsetOutOfRange(
+                f"the leader sent a batch at offset {header.base_offset}, the log ends at {log_end_offset}"
+            )
+        batches.headers.append(header)
+        batches.views.append(view)
+        batches.size_bytes += header.size_bytes
+        log_end_offset = header.next_offset
+    batches.buffers.append(records[: batches.size_bytes])
+    return batches
 
 
-def _check_size(size_bytes: int, config: LogConfig, origin: AppendOrigin) -> None:
-    if size_bytes > config.max_message_bytes and origin is AppendOrigin.CLIENT:
+def _check_size(size_bytes: int, config: LogConfig) -> None:
+    if size_bytes > config.max_message_bytes:
         raise MessageTooLarge(
             f"the batch has {size_bytes} bytes, max.message.bytes of the topic is {config.max_message_bytes}"
         )
 
 
-def _apply_topic_rules(batches: CheckedBatches, config: LogConfig, now: Instant) -> None:
-    if config.is_compacted:
-        _check_keys(batches)
-    if config.compression_type != "producer":
-        _recompress(batches, config)
+def _apply_topic_rules(
+    batches: CheckedBatches, config: LogConfig, now: Instant, allowance: Allowance | None
+) -> None:
+    target = _TARGET_CODECS.get(config.compression_type)
+    for slot, header in enumerate(batches.headers):
+        view = batches.views[slot]
+        is_recompressed = target is not None and header.codec is not target
+        section = _section(header, view, allowance)
+        if allowance is not None:
+            cost = len(section) * (_RECOMPRESSED_COST if is_recompressed else 1)
+            allowance.take(cost + _BATCH_COST_BYTES)
+        max_timestamp = _check_records(header, section, config, now, unlocked=allowance is None)
+        if target is not None and is_recompressed:
+            view = batches.views[slot] = _recompressed(header, section, view, target, config)
+        _settle_times(header, view, config, now, max_timestamp)
     if config.is_log_append_time:
-        for header, view in zip(batches.headers, batches.views, strict=True):
-            patch_log_append_time(view, now.wall_ms)
-            header.attributes |= LOG_APPEND_TIME_BIT
-            header.max_timestamp = now.wall_ms
-    else:
-        _check_timestamps(batches, config, now)
+        batches.append_time_ms = now.wall_ms
+    if target is not None:
+        batches.buffers = list(batches.views)
+        batches.size_bytes = sum(len(view) for view in batches.views)
 
 
 # --- records
 
 
-def _numbered_records(batches: CheckedBatches) -> Iterator[tuple[int, Record]]:
-    index = 0
-    for header, view in zip(batches.headers, batches.views, strict=True):
-        for record in iterate_records(header, view, DECOMPRESSED_BYTES_MAX):
-            yield index, record
-            index += 1
+def _section(header: BatchHeader, view: memoryview, allowance: Allowance | None) -> memoryview:
+    """The records, unpacked. Raises InvalidRecord for a stream that is broken: sent again it would be no better."""
+    packed = view[BATCH_HEADER_BYTES:]
+    codec = header.codec
+    if codec is Codec.NONE:
+        return packed
+    limit = DECOMPRESSED_BYTES_MAX
+    if allowance is not None:
+        allowance.take(len(packed) * _PACKED_COST[codec])
+        limit = allowance.bytes_left
+    try:
+        check_framing(codec, packed)
+        return decompress_view(codec, packed, limit)
+    except CorruptMessage as error:
+        raise InvalidRecord(str(error)) from error
+    except MessageTooLarge:
+        if allowance is None:
+            raise
+        allowance.bytes_left = 0
+        raise TooMuchWork from None
 
 
-def _check_keys(batches: CheckedBatches) -> None:
-    message = "a compacted topic needs a key in every record"
-    errors = [
-        RecordError(index, message)
-        for index, record in _numbered_records(batches)
-        if record.key is None
-    ]
-    if errors:
-        raise RefusedRecords(
-            errors[:_RECORD_ERRORS_MAX], f"{len(errors)} records have no key: {message}"
-        )
+def _check_records(
+    header: BatchHeader, section: memoryview, config: LogConfig, now: Instant, *, unlocked: bool
+) -> int:
+    """The largest timestamp. Raises InvalidRecord, or RefusedRecords and RefusedTimestamps with the first hundred at fault."""
+    earliest, latest = _time_bounds(config, now)
+    check = record_check.RecordCheck(
+        section,
+        header.record_count,
+        header.base_timestamp,
+        earliest=earliest,
+        latest=latest,
+        checks_times=not config.is_log_append_time,
+        needs_keys=config.is_compacted,
+    )
+    found = check.walk(unlocked=unlocked)
+    if found != record_check.DONE:
+        raise _refusal(check, found, earliest, latest, unlocked=unlocked)
+    if config.is_log_append_time and header.is_log_append_time:
+        message = "only a broker may set log append time; send create time"
+        count = min(header.record_count, _RECORD_ERRORS_MAX)
+        raise RefusedTimestamps([RecordError(index, message) for index in range(count)], message)
+    return int(check.max_timestamp())
 
 
-def _check_timestamps(batches: CheckedBatches, config: LogConfig, now: Instant) -> None:
-    latest = now.wall_ms + config.message_timestamp_after_max_ms
-    if config.message_timestamp_before_max_ms == _UNLIMITED and not _is_any_later(batches, latest):
-        return
-    earliest = now.wall_ms - config.message_timestamp_before_max_ms
-    errors = [
-        RecordError(index, f"timestamp {record.timestamp} is outside {earliest} to {latest}")
-        for index, record in _numbered_records(batches)
-        if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest
-    ]
-    if errors or _is_any_later(batches, latest):
-        raise RefusedTimestamps(
-            errors[:_RECORD_ERRORS_MAX],
+def _refusal(
+    check: record_check.RecordCheck, found: int, earliest: int, latest: int, *, unlocked: bool
+) -> RefusedRecords | RefusedTimestamps:
+    """What to raise when the walk has met its first fault, `found`. Raises InvalidRecord when a later record is broken."""
+    no_key = "a compacted topic needs a key in every record"
+    errors: list[RecordError] = []
+    any_timestamp = False
+    while found != record_check.DONE and len(errors) < _RECORD_ERRORS_MAX:
+        if found == record_check.NO_KEY:
+            errors.append(RecordError(check.index(), no_key))
+        else:
+            any_timestamp = True
+            told = check.timestamp()
+            what = "a timestamp beyond 64 bits" if told is None else f"timestamp {told}"
+            errors.append(RecordError(check.index(), f"{what} is outside {earliest} to {latest}"))
+        found = check.walk(unlocked=unlocked)
+    if any_timestamp:
+        return RefusedTimestamps(
+            errors,
             f"timestamps must lie between {earliest} and {latest} "
             "(message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic)",
         )
+    or_more = " or more" if len(errors) == _RECORD_ERRORS_MAX else ""
+    return RefusedRecords(errors, f"{len(errors)}{or_more} records have no key: {no_key}")
 
 
-def _is_any_later(batches: CheckedBatches, latest: int) -> bool:
-    for header in batches.headers:  # noqa: SIM110 - twice as fast as any() for the one batch there mostly is
-        if header.max_timestamp > latest:
-            return True
-    return False
+def _time_bounds(config: LogConfig, now: Instant) -> tuple[int, int]:
+    earliest = now.wall_ms - config.message_timestamp_before_max_ms
+    return earliest, min(now.wall_ms + config.message_timestamp_after_max_ms, _UNLIMITED)
+
+
+def _settle_times(
+    header: BatchHeader, view: memoryview, config: LogConfig, now: Instant, max_timestamp: int
+) -> None:
+    """The header says of times what the topic wants and the records have, as Kafka's does."""
+    if config.is_log_append_time:
+        patch_log_append_time(view, now.wall_ms)
+        header.attributes |= LOG_APPEND_TIME_BIT
+        header.max_timestamp = now.wall_ms
+    elif header.is_log_append_time or header.max_timestamp != max_timestamp:
+        patch_create_time(view, max_timestamp)
+        header.attributes &= ~LOG_APPEND_TIME_BIT
+        header.max_timestamp = max_timestamp
 
 
 # --- compression
 
 
-def _recompress(batches: CheckedBatches, config: LogConfig) -> None:
-    """The topic's own codec where the producer used another one; only the records section changes."""
-    codec = _TARGET_CODECS[config.compression_type]
-    if all(header.codec is codec for header in batches.headers):
-        return
-    for slot, header in enumerate(batches.headers):
-        if header.codec is not codec:
-            batches.views[slot] = _recompressed(
-                header, batches.views[slot], codec, _level(codec, config)
-            )
-            header.size_bytes = len(batches.views[slot])
-            header.attributes = header.attributes & ~CODEC_BITS | codec
-            _check_size(header.size_bytes, config, AppendOrigin.CLIENT)
-    batches.buffers = list(batches.views)
-    batches.size_bytes = sum(len(view) for view in batches.views)
-
-
 def _recompressed(
-    header: BatchHeader, view: memoryview, codec: Codec, level: int | None
+    header: BatchHeader, section: memoryview, view: memoryview, codec: Codec, config: LogConfig
 ) -> memoryview:
-    section = decompress_view(header.codec, view[BATCH_HEADER_BYTES:], DECOMPRESSED_BYTES_MAX)
-    batch = memoryview(bytearray(view[:BATCH_HEADER_BYTES]) + compress(codec, section, level))
+    """The batch in the topic's own codec; only the records section changes, and attributes that mean nothing go."""
+    packed = compress(codec, section, _level(codec, config))
+    batch = memoryview(bytearray(view[:BATCH_HEADER_BYTES]) + packed)
+    header.attributes = header.attributes & (TRANSACTIONAL_BIT | LOG_APPEND_TIME_BIT) | codec
+    header.size_bytes = len(batch)
+    _check_size(header.size_bytes, config)
     _LENGTH.pack_into(batch, 8, len(batch) - LOG_OVERHEAD_BYTES)
-    _ATTRIBUTES.pack_into(batch, 21, header.attributes & ~CODEC_BITS | codec)
+    _ATTRIBUTES.pack_into(batch, 21, header.attributes)
     patch_crc(batch)
     return batch
 

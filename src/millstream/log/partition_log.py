@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn, Self, final
 
 from millstream.errors import KafkaStorageError, OffsetOutOfRange
-from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches
+from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches, whole_batches
 from millstream.log.append_info import NO_OFFSET, AppendInfo
 from millstream.log.compaction import CleanedSegment, swap_in
 from millstream.log.compaction_plan import CompactionBounds, CompactionPlan, plan_compaction
@@ -50,9 +50,7 @@ from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import (
     BatchHeader,
-    iterate_batches,
     patch_offset_and_epoch,
-    validate_batch,
 )
 from millstream.runtime import Instant
 
@@ -167,7 +165,7 @@ class PartitionLog:
         """Makes directory and files of a new log, once. The first append does it too. Raises KafkaStorageError."""
         if self._make_directory is None:
             return
-        self._check_usable()
+        self.check_usable()
         try:
             self._make_directory()
             self._state.segments.active.create_file()
@@ -194,9 +192,18 @@ class PartitionLog:
         InvalidTimestamp, MessageTooLarge, RecordListTooLarge, UnsupportedCompressionType, OutOfOrderSequenceNumber,
         InvalidProducerEpoch, KafkaStorageError.
         """
-        self._check_usable()
         batches = checked_batches(records, self._config, now, origin)
-        append_time_ms = now.wall_ms if self._config.is_log_append_time else -1
+        return self.append_checked(batches, leader_epoch, now, origin)
+
+    def append_checked(
+        self,
+        batches: CheckedBatches,
+        leader_epoch: int,
+        now: Instant,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> AppendInfo:
+        """The same for batches that were checked. Raises OutOfOrderSequenceNumber, InvalidProducerEpoch, KafkaStorageError."""
+        self.check_usable()
         if origin is AppendOrigin.CLIENT:
             duplicate = self.producers.find_duplicate(batches.headers)
             if duplicate is not None:
@@ -209,7 +216,7 @@ class PartitionLog:
             header.base_offset, header.partition_leader_epoch = offset, leader_epoch
             offset = header.next_offset
         self._write(batches, now)
-        return AppendInfo(first_offset, offset - 1, append_time_ms)
+        return AppendInfo(first_offset, offset - 1, batches.append_time_ms)
 
     def append_as_follower(self, records: memoryview, now: Instant) -> AppendInfo:
         """Appends batches that a leader has numbered, as they are.
@@ -217,24 +224,12 @@ class PartitionLog:
         An answer of a leader is cut at a number of bytes, so a last batch that is not whole is left out. Without a whole batch
         nothing is written, and both offsets are NO_OFFSET. Raises CorruptMessage, OffsetOutOfRange, KafkaStorageError.
         """
-        self._check_usable()
-        batches = CheckedBatches([], [], [], 0)
-        offset = self._state.log_end_offset
-        for header, view in iterate_batches(records):
-            validate_batch(header, view)
-            if header.base_offset < offset:
-                raise OffsetOutOfRange(
-                    f"the leader sent a batch at offset {header.base_offset}, the log of {self.partition} ends at {offset}"
-                )
-            batches.headers.append(header)
-            batches.views.append(view)
-            batches.size_bytes += header.size_bytes
-            offset = header.next_offset
+        self.check_usable()
+        batches = whole_batches(records, self._state.log_end_offset)
         if not batches.headers:
             return AppendInfo(NO_OFFSET, NO_OFFSET)
-        batches.buffers.append(records[: batches.size_bytes])
         self._write(batches, now)
-        return AppendInfo(batches.headers[0].base_offset, offset - 1)
+        return AppendInfo(batches.headers[0].base_offset, batches.headers[-1].last_offset)
 
     def _write(self, batches: CheckedBatches, now: Instant) -> None:
         headers = batches.headers
@@ -308,7 +303,7 @@ class PartitionLog:
         At most `bytes_max` bytes, unless `min_one_batch` and the first batch alone is larger. Raises OffsetOutOfRange,
         KafkaStorageError.
         """
-        self._check_usable()
+        self.check_usable()
         if not self._state.log_start_offset <= offset <= self._state.log_end_offset:
             raise OffsetOutOfRange(
                 f"offset {offset} of {self.partition} is not between {self._state.log_start_offset} and {self._state.log_end_offset}"
@@ -344,7 +339,7 @@ class PartitionLog:
         return first_found(self.timestamp_searches(timestamp_ms))
 
     def _guarded(self, searches: Iterator[BatchSearch]) -> Iterator[BatchSearch]:
-        self._check_usable()
+        self.check_usable()
         try:
             yield from searches
         except OSError as error:
@@ -377,7 +372,7 @@ class PartitionLog:
 
     def plan_flush(self) -> FlushPlan | None:
         """What to sync so that all that is written now is on the disk; None when it is. Raises KafkaStorageError."""
-        self._check_usable()
+        self.check_usable()
         return self._unflushed.take_plan(self._state, self._environment.file_system)
 
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
@@ -414,7 +409,7 @@ class PartitionLog:
 
         Raises KafkaStorageError, after which the log refuses everything.
         """
-        self._check_usable()
+        self.check_usable()
         if offset >= self._state.log_end_offset:
             return
         try:
@@ -431,7 +426,7 @@ class PartitionLog:
 
     def truncate_fully_and_start_at(self, offset: int, now: Instant) -> None:
         """Removes everything; the log is empty and begins at `offset`. Raises KafkaStorageError."""
-        self._check_usable()
+        self.check_usable()
         self.materialize()
         try:
             start_over(self._state, offset, self._new_segment)
@@ -445,7 +440,7 @@ class PartitionLog:
 
         Raises OffsetOutOfRange beyond the end of the log.
         """
-        self._check_usable()
+        self.check_usable()
         if offset > self._state.log_end_offset:
             raise OffsetOutOfRange(
                 f"records before {offset} cannot be deleted, {self.partition} ends at {self._state.log_end_offset}"
@@ -462,7 +457,7 @@ class PartitionLog:
 
         Returns the number of segments that left the log. Raises KafkaStorageError.
         """
-        self._check_usable()
+        self.check_usable()
         try:
             state = self._state
             offsets = LogOffsets(state.log_start_offset, state.log_end_offset, upper_bound)
@@ -515,7 +510,7 @@ class PartitionLog:
 
         Raises KafkaStorageError; the log then refuses everything until recovery has completed the swap.
         """
-        self._check_usable()
+        self.check_usable()
         try:
             if not set(finished.replaced) <= set(self._state.segments):
                 finished.cleaned.remove()
@@ -540,7 +535,7 @@ class PartitionLog:
 
     def close(self, now: Instant) -> None:
         """Clean shutdown: indexes complete, producer snapshot at the end, everything synced. Raises KafkaStorageError."""
-        self._check_usable()
+        self.check_usable()
         if not self.is_on_disk:  # nothing was written: the next start begins it again
             self.is_closed = True
             self.abandon()
@@ -577,7 +572,8 @@ class PartitionLog:
 
     # --- failures
 
-    def _check_usable(self) -> None:
+    def check_usable(self) -> None:
+        """Raises KafkaStorageError with the reason why the log refuses everything."""
         if self._failure is not None:
             raise KafkaStorageError(self._failure)
 

@@ -20,6 +20,7 @@ from crc32c import crc32c
 
 from millstream.errors import (
     CorruptMessage,
+    InvalidProducerEpoch,
     InvalidRecord,
     InvalidTimestamp,
     UnsupportedCompressionType,
@@ -45,6 +46,9 @@ LOG_APPEND_TIME_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 DELETE_HORIZON_BIT: Final = 0x40
+
+_KNOWN_BITS: Final = 0x7F
+"""Attributes that mean nothing go when the attributes are written anew, as in Kafka."""
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
 _OVERHEAD: Final = Struct(">qi")
@@ -160,8 +164,16 @@ def iterate_batches(
 def validate_batch(header: BatchHeader, view: BytesLike) -> None:
     """What must hold of every batch in a log, whoever wrote it, as far as its header tells.
 
-    `view` is the batch and nothing more. Raises CorruptMessage (size, checksum), InvalidRecord (counts, offsets),
-    InvalidTimestamp, UnsupportedCompressionType.
+    `view` is the batch and nothing more. Raises what `validate_structure` raises, and InvalidTimestamp.
+    """
+    validate_structure(header, view)
+    _check_timestamps(header)
+
+
+def validate_structure(header: BatchHeader, view: BytesLike) -> None:
+    """The same without the timestamps, which a leader mends in what clients send.
+
+    Raises CorruptMessage (size, checksum), InvalidRecord (counts, offsets), UnsupportedCompressionType.
     """
     view = memoryview(view)
     if header.size_bytes != len(view):
@@ -172,16 +184,15 @@ def validate_batch(header: BatchHeader, view: BytesLike) -> None:
     codec = header.codec
     _check_offsets(header)
     _check_count(header, codec, len(view) - BATCH_HEADER_BYTES)
-    _check_timestamps(header)
-    if header.has_producer_id and header.producer_epoch < 0:
-        raise InvalidRecord(f"producer id {header.producer_id} without an epoch")
 
 
 def validate_produced_batch(header: BatchHeader) -> None:
-    """What must hold besides of a batch that a client sends: full, dense, its own timestamps, no control records.
+    """What must hold besides of a batch that a client sends: full, dense, no control records.
 
-    Raises InvalidRecord, and InvalidTimestamp when the client claims log append time.
+    Raises InvalidRecord, InvalidProducerEpoch.
     """
+    if header.record_count == 0:
+        raise InvalidRecord("there is no record in the batch")
     if header.is_control:
         raise InvalidRecord("clients may not write control records")
     if header.record_count != header.last_offset_delta + 1:
@@ -191,10 +202,12 @@ def validate_produced_batch(header: BatchHeader) -> None:
         )
     if header.has_producer_id and header.base_sequence < 0:
         raise InvalidRecord(f"producer id {header.producer_id} without a sequence")
+    if header.has_producer_id and header.producer_epoch < 0:
+        raise InvalidProducerEpoch(
+            f"producer id {header.producer_id} with epoch {header.producer_epoch}"
+        )
     if header.is_transactional and not header.has_producer_id:
         raise InvalidRecord("a transactional batch without a producer id")
-    if header.is_log_append_time:
-        raise InvalidTimestamp("only a broker may set log append time; send create time")
 
 
 def patch_offset_and_epoch(view: memoryview, base_offset: int, leader_epoch: int) -> None:
@@ -206,8 +219,16 @@ def patch_offset_and_epoch(view: memoryview, base_offset: int, leader_epoch: int
 def patch_log_append_time(view: memoryview, timestamp_ms: int) -> None:
     """Stamp every record of a batch with the time of its append, in place: flag, max timestamp and checksum."""
     (attributes,) = _ATTRIBUTES.unpack_from(view, 21)
-    _ATTRIBUTES.pack_into(view, 21, attributes | LOG_APPEND_TIME_BIT)
+    _ATTRIBUTES.pack_into(view, 21, attributes & _KNOWN_BITS | LOG_APPEND_TIME_BIT)
     _MAX_TIMESTAMP.pack_into(view, 35, timestamp_ms)
+    patch_crc(view)
+
+
+def patch_create_time(view: memoryview, max_timestamp: int) -> None:
+    """Correct what a producer says of its records' times, in place: no log append time, max timestamp and checksum."""
+    (attributes,) = _ATTRIBUTES.unpack_from(view, 21)
+    _ATTRIBUTES.pack_into(view, 21, attributes & _KNOWN_BITS & ~LOG_APPEND_TIME_BIT)
+    _MAX_TIMESTAMP.pack_into(view, 35, max_timestamp)
     patch_crc(view)
 
 

@@ -49,6 +49,8 @@ XERIAL_BLOCK_BYTES: Final = 32 * 1024
 
 LZ4_FRAME_HEADER: Final = bytes.fromhex("04224d18 60 40 82")
 """Magic, version 1 with independent blocks and no checksums, 64 KiB blocks, checksum of these two bytes."""
+_LZ4_FLAGS_AT: Final = 4
+_LZ4_VERSION_AND_INDEPENDENCE: Final = 0xE0
 LZ4_BLOCK_BYTES: Final = 64 * 1024
 LZ4_BLOCK_IS_STORED: Final = 0x8000_0000
 
@@ -104,6 +106,16 @@ def decompress_view(
             return _decompress_snappy(view, limit)
         case Codec.GZIP | Codec.LZ4 | Codec.ZSTD:
             return _decompress_growing(codec, view, limit)
+
+
+def check_framing(codec: Codec, view: memoryview) -> None:
+    """What Java's readers refuse and ours do not. A producer may not write it. Raises CorruptMessage."""
+    if codec is Codec.LZ4 and not (
+        len(view) > _LZ4_FLAGS_AT
+        and view[:_LZ4_FLAGS_AT] == LZ4_FRAME_HEADER[:_LZ4_FLAGS_AT]
+        and view[_LZ4_FLAGS_AT] & _LZ4_VERSION_AND_INDEPENDENCE == LZ4_FRAME_HEADER[_LZ4_FLAGS_AT]
+    ):
+        raise _corrupt(codec, "it does not begin with a frame of version 1 with independent blocks")
 
 
 def _check_level(codec: Codec, level: int | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+from dataclasses import replace
 from types import ModuleType
 
 import pytest
@@ -12,18 +13,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millstream.errors import CorruptMessage, KafkaError, MillstreamError
+from millstream.log.append_check import AppendOrigin, CheckedBatches, checked_batches
+from millstream.metadata.topic_config import LogConfig
+from millstream.records import record_check
 from millstream.records import walker as interpreted
 from millstream.records.arrow import ReadOptions, to_arrow
 from millstream.records.batch import (
     BATCH_HEADER_BYTES,
+    CHECKED_FROM,
     BatchHeader,
     iterate_batches,
+    patch_crc,
     read_header,
     validate_batch,
 )
 from millstream.records.builder import BatchOptions, build_batch
-from millstream.records.compression import Codec, decompress_view
+from millstream.records.compression import Codec, compress, decompress_view
 from millstream.records.record import Record, iterate_records
+from millstream.runtime import Instant
 
 RECORDS = st.lists(
     st.builds(
@@ -38,6 +45,7 @@ RECORDS = st.lists(
     min_size=1,
     max_size=8,
 )
+LARGE_BATCHES = LogConfig(max_message_bytes=2**30)
 CODECS = st.sampled_from(list(Codec))
 needs_compiled = pytest.mark.skipif(
     importlib.util.find_spec("millstream.records.walker_compiled") is None,
@@ -173,3 +181,129 @@ def test_twins_agree_on_garbage(section: bytes, count: int) -> None:
         0, 61 + len(section), 0, 2, 0, 0, max(count - 1, 0), 0, 0, -1, -1, -1, count
     )
     assert walk(compiled(), section, header, 0) == walk(interpreted, section, header, 0)
+
+
+# --- what is acknowledged can be read
+
+
+def acknowledged(batch: bytearray) -> CheckedBatches | None:
+    """As a leader would append it; None when it is refused."""
+    now = Instant(2**45, 0)
+    try:
+        return checked_batches(memoryview(batch), LARGE_BATCHES, now, AppendOrigin.CLIENT)
+    except KafkaError:
+        return None
+
+
+def assert_readable(checked: CheckedBatches) -> None:
+    """The header and the records say the same, to both readers."""
+    (header,), (view,) = checked.headers, checked.views
+    stored = read_header(view)
+    validate_batch(stored, view)
+    assert replace(stored, crc=0) == replace(header, crc=0)
+    records = list(iterate_records(stored, view))
+    assert [record.offset for record in records] == list(range(header.last_offset + 1))
+    assert header.max_timestamp == max(-1, *(record.timestamp for record in records))
+    columns = to_arrow(view, options=ReadOptions(headers=True))
+    assert columns.column("timestamp").to_pylist() == [record.timestamp for record in records]
+    assert columns.column("value").to_pylist() == [record.value for record in records]
+
+
+@settings(deadline=None)
+@given(RECORDS, CODECS)
+def test_a_batch_that_our_builder_makes_is_accepted_and_read(
+    records: list[Record], codec: Codec
+) -> None:
+    checked = acknowledged(build_batch(records, BatchOptions(codec=codec)))
+    assert checked is not None
+    assert_readable(checked)
+
+
+@settings(deadline=None, max_examples=400)
+@given(RECORDS, CODECS, st.data())
+def test_a_batch_with_changed_records_is_refused_or_can_be_read(
+    records: list[Record], codec: Codec, data: st.DataObject
+) -> None:
+    plain = build_batch(records)
+    section = mutated(bytes(plain[BATCH_HEADER_BYTES:]), data)
+    checked = acknowledged(repacked(plain, compress(codec, section), codec))
+    if checked is not None:
+        assert_readable(checked)
+
+
+@settings(deadline=None, max_examples=400)
+@given(RECORDS, CODECS, st.data())
+def test_a_batch_with_changed_bytes_is_refused_or_can_be_read(
+    records: list[Record], codec: Codec, data: st.DataObject
+) -> None:
+    """Anywhere from the attributes on; the checksum is right again."""
+    batch = build_batch(records, BatchOptions(codec=codec))
+    changed = bytearray(batch[:CHECKED_FROM]) + mutated(bytes(batch[CHECKED_FROM:]), data)
+    if len(changed) < BATCH_HEADER_BYTES:
+        return
+    changed[8:12] = (len(changed) - 12).to_bytes(4, "big")
+    patch_crc(memoryview(changed))
+    checked = acknowledged(changed)
+    if checked is not None:
+        assert_readable(checked)
+
+
+@needs_compiled
+@settings(deadline=None, max_examples=400)
+@given(RECORDS, st.data())
+def test_twins_of_the_check_agree_on_changed_records(
+    records: list[Record], data: st.DataObject
+) -> None:
+    batch = build_batch(records)
+    section = memoryview(mutated(bytes(batch[BATCH_HEADER_BYTES:]), data))
+    base = data.draw(st.sampled_from([read_header(batch).base_timestamp, 0, 2**63 - 1, -(2**63)]))
+    needs_keys = data.draw(st.booleans())
+    compiled = importlib.import_module("millstream.records.record_check_compiled")
+    verdicts = [
+        walked(leaf.RecordCheck(
+            section, len(records), base, earliest=0, latest=2**44, checks_times=True, needs_keys=needs_keys
+        ))
+        for leaf in (record_check, compiled)
+    ]  # fmt: skip
+    assert verdicts[0] == verdicts[1]
+    searches = [searched(leaf, section, len(records), base) for leaf in (record_check, compiled)]
+    assert searches[0] == searches[1]
+
+
+def walked(check: record_check.RecordCheck) -> list[object]:
+    """Each stop of the walk, and how it ends."""
+    stops: list[object] = []
+    found = -1
+    while found != record_check.DONE:
+        try:
+            found = check.walk()
+        except KafkaError as error:
+            return [*stops, str(error)]
+        stops.append((found, check.index(), check.timestamp(), check.max_timestamp()))
+    return stops
+
+
+def searched(leaf: ModuleType, section: memoryview, count: int, timestamp: int) -> object:
+    try:
+        return leaf.first_from(section, count, 1, timestamp)
+    except KafkaError as error:
+        return str(error)
+
+
+def mutated(content: bytes, data: st.DataObject) -> bytes:
+    """Up to three changes: a byte, a few bytes gone, a few bytes more."""
+    changed = bytearray(content)
+    for _ in range(data.draw(st.integers(0, 3))):
+        at = data.draw(st.integers(0, max(0, len(changed) - 1)))
+        cut = data.draw(st.integers(0, 2))
+        changed[at : at + cut] = data.draw(st.binary(max_size=3))
+    return bytes(changed)
+
+
+def repacked(plain: bytearray, section: bytes, codec: Codec) -> bytearray:
+    """Another section behind the same header, with size and checksum that are right."""
+    batch = bytearray(plain[:BATCH_HEADER_BYTES]) + section
+    batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
+    batch[22] = codec
+    patch_crc(memoryview(batch))
+    return batch

@@ -1,7 +1,8 @@
 """Produce: batches appended to partitions, acknowledged as far as the producer asks.
 
-Versions 3-13. Topics by name up to 12, by topic id from 13 on. Everything is appended before this function returns, so that
-requests of one connection are appended in order; only acknowledgements wait. acks=0 gets no answer, and when a partition
+Versions 3-13. Topics by name up to 12, by topic id from 13 on. Every record is checked before it is appended. What does not take
+long is appended before this function returns, so that requests of one connection are appended in order; only acknowledgements
+wait. Large or strongly compressed batches are checked in a thread, and what the connection sends behind them waits. acks=0 gets no answer, and when a partition
 refuses it the connection is closed, as by Kafka: nothing else could tell the producer. acks=1 is answered at once, acks=-1
 when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to remember them:
 `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and whatever the
@@ -17,9 +18,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, Self
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.error_responses import NoAnswer
@@ -48,7 +51,15 @@ from millstream.errors import (
     UnsupportedCompressionType,
     UnsupportedForMessageFormat,
 )
-from millstream.log.append_check import RefusedRecords, RefusedTimestamps
+from millstream.log.append_check import (
+    Allowance,
+    AppendOrigin,
+    CheckedBatches,
+    RefusedRecords,
+    RefusedTimestamps,
+    TooMuchWork,
+    checked_batches,
+)
 from millstream.metadata.topic_names import is_internal
 from millstream.model import TopicPartition, Uuid, uuid_text
 from millstream.protocol.api import ApiKey
@@ -66,6 +77,7 @@ from millstream.protocol.generated.produce import (
 from millstream.records.batch import BATCH_HEADER_BYTES, read_header
 from millstream.records.compression import Codec
 from millstream.replication.partition import ACKS_ALL, Partition
+from millstream.runtime import Instant
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -102,52 +114,127 @@ class _Written:
 
 
 @dataclass(slots=True)
+class _Part:
+    """What one partition gets. `outcome` is what its check came to, if it was made ahead of the append.
+
+    `partition` is known once the records may be looked at.
+    """
+
+    topic: str | None
+    data: PartitionProduceData
+    responses: list[PartitionProduceResponse]
+    partition: Partition | None = None
+    outcome: CheckedBatches | KafkaError | None = None
+
+
+@dataclass(slots=True)
 class _Appending:
-    """One request on its way into the logs."""
+    """One request on its way into the logs. `parts` are those that are not appended yet."""
 
     request: ProduceRequest
     context: RequestContext
+    now: Instant
+    response: ProduceResponse
+    parts: deque[_Part]
     verdict: Verdict = field(default_factory=lambda: NOTHING_TO_VERIFY)
     waiting: list[_Written] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, request: ProduceRequest, context: RequestContext) -> Self:
+        topics = request.topic_data
+        if len(topics) != 1 or len(topics[0].partition_data) != 1:
+            topics = _without_repetition(topics)
+        responses = []
+        parts: deque[_Part] = deque()
+        for topic in topics:
+            name = _topic_name(topic, context)
+            told: list[PartitionProduceResponse] = []
+            responses.append(TopicProduceResponse(topic.name, topic.topic_id, told))
+            parts.extend(_Part(name, data, told) for data in topic.partition_data)
+        return cls(request, context, context.now, ProduceResponse(responses=responses), parts)
 
 
 def handle(
     request: ProduceRequest, context: RequestContext
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    appending = _Appending(request, context)
+    appending = _Appending.of(request, context)
+    appends = context.node.ordered_appends
     transactional = TransactionalProduce.of(request, context)
-    if transactional is not None:
-        appending.verdict = transactional.verdict_of_logs(context.node)
-        appends = context.node.transactional_appends
-        if appending.verdict.begins or appends.is_waiting(transactional.claim.producer_id):
-            return _append_in_turn(transactional, appending)
-    return _answer(appending, _append(appending))
+    if transactional is None:
+        sender = ("connection", context.connection_id)
+        if not appends.is_waiting(sender) and _append_at_once(appending):
+            return _answer(appending)
+        return _answer_later(appending, appends.run(sender, partial(_append_in_steps, appending)))
+    sender = ("producer", transactional.claim.producer_id)
+    appending.verdict = transactional.verdict_of_logs(context.node)
+    is_known = not (appending.verdict.begins or appends.is_waiting(sender))
+    if is_known and _append_at_once(appending):
+        return _answer(appending)
+    append = partial(_append_transactional, appending, transactional)
+    return _answer_later(appending, appends.run(sender, append))
 
 
-def _append_in_turn(
-    transactional: TransactionalProduce, appending: _Appending
-) -> Awaitable[ProduceResponse | None]:
-    """Queued now, behind what its producer is waiting for. Appended even if the connection closes meanwhile."""
+async def _answer_later(
+    appending: _Appending, appended: asyncio.Future[None]
+) -> ProduceResponse | None:
+    """It is queued already, and appended even if the connection closes meanwhile."""
+    await asyncio.shield(appended)
+    answered = _answer(appending)
+    return await answered if isinstance(answered, Awaitable) else answered
+
+
+def _append_at_once(appending: _Appending) -> bool:
+    """False as soon as a check takes longer than one request may hold everybody; that part and those behind it remain."""
+    allowance = Allowance()
+    parts = appending.parts
+    while parts:
+        try:
+            checked = _check(parts[0], appending, allowance)
+        except TooMuchWork:
+            return False
+        part = parts.popleft()
+        part.responses.append(_append(part, checked, appending))
+    return True
+
+
+async def _append_in_steps(appending: _Appending) -> None:
+    """Each part is appended before the next is checked: nothing that was unpacked piles up."""
+    while not _append_at_once(appending):
+        part = appending.parts[0]
+        checked = await _checked_elsewhere(part, appending)
+        appending.parts.popleft()
+        part.responses.append(_append(part, checked, appending))
+
+
+async def _append_transactional(appending: _Appending, transactional: TransactionalProduce) -> None:
+    """All is checked before the coordinator is asked: between its verdict and the append nothing may happen."""
+    allowance = Allowance()
+    for part in appending.parts:
+        try:
+            part.outcome = _check(part, appending, allowance)
+        except TooMuchWork:
+            part.outcome = await _checked_elsewhere(part, appending)
+            allowance = Allowance()
+    appending.verdict = await verdict_of_coordinator(transactional, appending.context.node)
+    while appending.parts:
+        part = appending.parts.popleft()
+        assert part.outcome is not None, "every part was checked above"
+        part.responses.append(_append(part, part.outcome, appending))
+
+
+async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatches | KafkaError:
+    """The check that was too much work, where it keeps nobody waiting."""
     node = appending.context.node
-
-    async def append() -> ProduceResponse:
-        appending.verdict = await verdict_of_coordinator(transactional, node)
-        return _append(appending)
-
-    appended = node.transactional_appends.run(transactional.claim.producer_id, append)
-
-    async def answer() -> ProduceResponse | None:
-        answered = _answer(appending, await asyncio.shield(appended))
-        return await answered if isinstance(answered, Awaitable) else answered
-
-    return answer()
-
-
-def _append(appending: _Appending) -> ProduceResponse:
-    topics = appending.request.topic_data
-    if len(topics) != 1 or len(topics[0].partition_data) != 1:
-        topics = _without_repetition(topics)
-    return ProduceResponse(responses=[_produce_topic(topic, appending) for topic in topics])
+    appending.now = node.clock.now()
+    try:
+        partition, records = _addressed(part, appending)
+        config = partition.log.config
+        check = partial(checked_batches, records, config, appending.now, AppendOrigin.CLIENT)
+        return await node.disk_pool.unpack(check)
+    except KafkaError as error:
+        return error
+    finally:
+        appending.now = node.clock.now()
 
 
 def _without_repetition(topics: Sequence[TopicProduceData]) -> list[TopicProduceData]:
@@ -165,63 +252,76 @@ def _without_repetition(topics: Sequence[TopicProduceData]) -> list[TopicProduce
     ]
 
 
-def _answer(
-    appending: _Appending, response: ProduceResponse
-) -> ProduceResponse | Awaitable[ProduceResponse] | None:
-    request, context, waiting = appending.request, appending.context, appending.waiting
+def _answer(appending: _Appending) -> ProduceResponse | Awaitable[ProduceResponse] | None:
+    request, context, response = appending.request, appending.context, appending.response
     if request.acks == _NO_ACKS:
         _check_all_written(response)
         return None
     if context.version >= _LEADER_HINT_VERSION:
         _add_endpoints(response, context)
-    if waiting:
-        return _acknowledge(response, waiting, request.timeout_ms, context.node)
+    if appending.waiting:
+        return _acknowledge(response, appending.waiting, request.timeout_ms, context.node)
     return response
 
 
-def _produce_topic(topic: TopicProduceData, appending: _Appending) -> TopicProduceResponse:
-    context = appending.context
-    name: str | None = topic.name
-    if context.version >= _TOPIC_ID_VERSION:
-        found = context.node.metadata.image.topic_by_id(topic.topic_id)
-        name = found.name if found is not None else None
-    return TopicProduceResponse(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        partition_responses=[
-            _produce_partition(name, data, appending) for data in topic.partition_data
-        ],
-    )
+def _topic_name(topic: TopicProduceData, context: RequestContext) -> str | None:
+    if context.version < _TOPIC_ID_VERSION:
+        return topic.name
+    found = context.node.metadata.image.topic_by_id(topic.topic_id)
+    return found.name if found is not None else None
 
 
-def _produce_partition(
-    topic: str | None, data: PartitionProduceData, appending: _Appending
-) -> PartitionProduceResponse:
+def _addressed(part: _Part, appending: _Appending) -> tuple[Partition, memoryview]:
+    """Raises why nothing may be appended there, or not this, as far as that is told without looking at records."""
     request, context = appending.request, appending.context
+    if part.topic is None:
+        raise UnknownTopicId
+    partition = context.node.partitions.get(part.topic, part.data.index)
+    records = _checked_records(part.topic, part.data, request, context)
+    partition.check_may_append(request.acks)
+    part.partition = partition
+    return partition, records
+
+
+def _check(part: _Part, appending: _Appending, allowance: Allowance) -> CheckedBatches | KafkaError:
+    """Raises TooMuchWork."""
     try:
-        if topic is None:
-            raise UnknownTopicId
-        partition = context.node.partitions.get(topic, data.index)
-        records = _checked_records(topic, data, request, context)
-        appending.verdict.check(partition, records)
+        partition, records = _addressed(part, appending)
+        return checked_batches(
+            records, partition.log.config, appending.now, AppendOrigin.CLIENT, allowance
+        )
     except KafkaError as error:
-        if topic is not None and topic in context.node.metadata.image.topics:
-            context.node.metrics.topics.of(topic).refused(error, len(data.records or b""))
-        return _refused(topic or "", data.index, error, context)
+        return error
+
+
+def _append(
+    part: _Part, checked: CheckedBatches | KafkaError, appending: _Appending
+) -> PartitionProduceResponse:
+    request, context, topic, partition = (
+        appending.request,
+        appending.context,
+        part.topic,
+        part.partition,
+    )
+    if isinstance(checked, KafkaError):
+        return _refused(part, checked, context)
+    assert topic is not None, "what was checked has a topic"
+    assert partition is not None, "what was checked has a partition"
     try:
-        appended = partition.append(records, context.now, acks=request.acks)
+        appending.verdict.check(partition, checked.headers[0])
     except KafkaError as error:
-        context.node.metrics.topics.of(topic).refused(error, len(records))
+        part.partition = None  # it does not come from the log, and says nothing of it
+        return _refused(part, error, context)
+    try:
+        appended = partition.append_checked(checked, appending.now, acks=request.acks)
+    except KafkaError as error:
         if isinstance(error, KafkaStorageError):
             _LOGGER.warning("records of client %r are refused: %s", context.client_id, error)
-        response = _refused(topic, data.index, error, context)
-        if isinstance(error, _TELLS_LOG_START):
-            response.log_start_offset = partition.log_start_offset
-        return response
+        return _refused(part, error, context)
     messages = appended.last_offset - appended.first_offset + 1
-    context.node.metrics.topics.of(topic).appended(messages, len(records))
+    context.node.metrics.topics.of(topic).appended(messages, checked.size_bytes)
     response = PartitionProduceResponse(
-        index=data.index,
+        index=part.data.index,
         base_offset=appended.first_offset,
         log_append_time_ms=appended.log_append_time_ms,
         log_start_offset=partition.log_start_offset,
@@ -276,15 +376,18 @@ def _check_all_written(response: ProduceResponse) -> None:
                 )
 
 
-def _refused(
-    topic: str, index: int, error: KafkaError, context: RequestContext
-) -> PartitionProduceResponse:
-    response = PartitionProduceResponse(index=index)
+def _refused(part: _Part, error: KafkaError, context: RequestContext) -> PartitionProduceResponse:
+    response = PartitionProduceResponse(index=part.data.index)
     _refuse(response, error)
+    topic, index = part.topic or "", part.data.index
+    if topic in context.node.metadata.image.topics:
+        context.node.metrics.topics.of(topic).refused(error, len(part.data.records or b""))
     if isinstance(error, RefusedRecords | RefusedTimestamps):
         response.record_errors = [
             BatchIndexAndErrorMessage(e.index, e.message) for e in error.record_errors
         ]
+    if part.partition is not None and isinstance(error, _TELLS_LOG_START):
+        response.log_start_offset = part.partition.log_start_offset
     hint = (
         leader_hint(error, topic, index, context)
         if context.version >= _LEADER_HINT_VERSION

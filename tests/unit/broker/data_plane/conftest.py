@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ import pytest
 
 from millstream.broker.fetch_sessions import FetchSessions
 from millstream.broker.metrics.node_metrics import NodeMetrics
+from millstream.broker.ordered_appends import OrderedAppends
 from millstream.broker.purgatory import Purgatory
 from millstream.broker.request_context import RequestContext
 from millstream.errors import KafkaStorageError, UnknownTopicOrPartition
@@ -67,6 +69,15 @@ class InlinePool:
     async def run(self, work: Callable[[], object]) -> object:
         return work()
 
+    unpack = run
+
+
+class LoopTasks:
+    """Tasks of the running loop."""
+
+    def start(self, coroutine: Coroutine[None, None, None], name: str) -> None:
+        asyncio.get_running_loop().create_task(coroutine, name=name)
+
 
 @dataclass
 class InlineFlusher:
@@ -106,6 +117,7 @@ class DataPlane:
             clock=self.clock,
             log_flusher=self.flusher,
             disk_pool=InlinePool(),
+            ordered_appends=OrderedAppends(LoopTasks()),
             purgatory=self.purgatory,
             metrics=NodeMetrics(lambda: 0),
             fetch_sessions=FetchSessions(CountingRandom(), self.purgatory, slots_max=2),

@@ -10,7 +10,7 @@ import pytest
 
 from millstream.broker.handlers import produce
 from millstream.broker.node_tasks import NodeTasks
-from millstream.broker.transaction_claims import OrderedAppends
+from millstream.broker.ordered_appends import OrderedAppends
 from millstream.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
@@ -65,7 +65,7 @@ async def coordinator(plane) -> AsyncIterator[Coordinator]:
     found = Coordinator()
     async with asyncio.TaskGroup() as tasks:
         plane.node.transaction_coordinator = found
-        plane.node.transactional_appends = OrderedAppends(NodeTasks(tasks))
+        plane.node.ordered_appends = OrderedAppends(NodeTasks(tasks))
         plane.node.config = SimpleNamespace(
             millstream_flush_on_ack="never",
             transaction_partition_verification_enable=True,
