@@ -327,6 +327,7 @@ class NodeParts:
             lambda: ensure_internal_topic(self.node, SHARE_GROUP_STATE),
             partitions=self._partitions,
             tasks=self._tasks,
+            pool=self._pool,
             services=replace(
                 services,
                 commit_timeout_ms=config.share_coordinator_write_timeout_ms,

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, final
 
 from millstream.broker.coordinator_partition import CoordinatorServices
+from millstream.broker.disk_pool import DiskPool
 from millstream.broker.node_services import Metadata, Partitions, Tasks
 from millstream.broker.share_group_settings import ShareGroupSettings
 from millstream.broker.share_partitions import SharePartitions
@@ -39,6 +40,7 @@ class ShareGroups:
         *,
         partitions: Partitions,
         tasks: Tasks,
+        pool: DiskPool,
         services: CoordinatorServices,
     ) -> None:
         """`setting` gives what counts for a broker key; `ensure_topic` makes `__share_group_state`."""
@@ -62,6 +64,7 @@ class ShareGroups:
             self.settings,
             services.clock,
             tasks=tasks,
+            pool=pool,
             wake=services.purgatory.wake,
         )
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
+from millstream.broker.disk_pool import DiskPool
 from millstream.broker.node_services import Partitions, Tasks
 from millstream.broker.share_group_settings import ShareGroupSettings
 from millstream.broker.share_persister import SharePersister, as_told_to_consumers
@@ -59,6 +60,7 @@ class SharePartitions:
         clock: Clock,
         *,
         tasks: Tasks,
+        pool: DiskPool,
         wake: Callable[[TopicPartition], None],
     ) -> None:
         """`wake` is called when records of a partition may have become available."""
@@ -67,6 +69,7 @@ class SharePartitions:
         self._settings = settings
         self._clock = clock
         self._tasks = tasks
+        self._pool = pool
         self._wake = wake
         self._loaded: dict[SharePartitionKey, LoadedSharePartition] = {}
         self._deadlines: list[tuple[int, int, LoadedSharePartition]] = []
@@ -97,14 +100,14 @@ class SharePartitions:
             stored = await self._persister.read(key, leader_epoch)
         except KafkaError as error:
             raise as_told_to_consumers(error) from error
+        start_offset = stored.start_offset
+        if start_offset == NO_START_OFFSET:
+            reset = self._settings.of(key.group_id).auto_offset_reset
+            start_offset = await first_offset(log, reset, self._clock.now().wall_ms, self._pool)
         log.check_leader(leader_epoch)
         faster = self.find(key)
         if faster is not None:
             return faster
-        start_offset = stored.start_offset
-        if start_offset == NO_START_OFFSET:
-            reset = self._settings.of(key.group_id).auto_offset_reset
-            start_offset = first_offset(log, reset, self._clock.now().wall_ms)
         loaded = LoadedSharePartition(key, log, SharePartition(stored, start_offset, leader_epoch))
         self._loaded[key] = loaded
         return loaded

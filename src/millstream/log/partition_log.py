@@ -38,8 +38,6 @@ from millstream.log.roll_policy import RollPolicy
 from millstream.log.segment import Segment, SegmentLimits
 from millstream.log.timestamp_lookup import (
     BatchSearch,
-    TimestampedOffset,
-    first_found,
     max_timestamp_searches,
     timestamp_searches,
 )
@@ -333,10 +331,6 @@ class PartitionLog:
         """Where the record with the largest timestamp may be. Raises KafkaStorageError, also later."""
         state = self._state
         return self._guarded(max_timestamp_searches(state.segments, state.log_start_offset))
-
-    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampedOffset | None:
-        """Searches here and now. Raises KafkaStorageError."""
-        return first_found(self.timestamp_searches(timestamp_ms))
 
     def _guarded(self, searches: Iterator[BatchSearch]) -> Iterator[BatchSearch]:
         self.check_usable()

@@ -7,13 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from millstream.log.header_scan import read_batch
 from millstream.log.segment import BatchStart, Segment
 from millstream.log.segments import Segments
-from millstream.records.record import iterate_records
+from millstream.records.compression import Codec
+from millstream.records.record import records_section
 from millstream.runtime import File
+from millstream.runtime.native import load_leaf
+
+if TYPE_CHECKING:
+    from millstream.records import record_check
+else:
+    record_check = load_leaf("millstream.records.record_check")
+
+_INT64_MAX: Final = 2**63 - 1
+_INT64_MIN: Final = -(2**63)
+_SMALL_BATCH_BYTES: Final = 4096
 
 
 class TimestampedOffset(NamedTuple):
@@ -32,19 +43,29 @@ class BatchSearch:
     log_start_offset: int
 
     @property
-    def size_bytes(self) -> int:
-        return self.start.header.size_bytes
+    def is_small(self) -> bool:
+        """It takes less time than handing it to somebody else. What a packed batch unpacks to is not known before."""
+        header = self.start.header
+        return header.size_bytes <= _SMALL_BATCH_BYTES and header.codec is Codec.NONE
 
     def run(self) -> TimestampedOffset | None:
         """Unpacks the batch. Raises OSError, and KafkaError for a batch that is damaged."""
         header = self.start.header
-        batch = read_batch(self.file, self.start.position, header)
-        for record in iterate_records(header, batch):
-            if record.timestamp >= self.timestamp_ms and record.offset >= self.log_start_offset:
-                return TimestampedOffset(
-                    record.offset, record.timestamp, header.partition_leader_epoch
-                )
-        return None
+        section = records_section(header, read_batch(self.file, self.start.position, header))
+        base = header.max_timestamp if header.is_log_append_time else header.base_timestamp
+        earliest_delta = _INT64_MIN if header.is_log_append_time else self.timestamp_ms - base
+        found = record_check.first_from(
+            section,
+            header.record_count,
+            max(0, self.log_start_offset - header.base_offset),
+            min(max(earliest_delta, _INT64_MIN), _INT64_MAX),
+        )
+        if found is None:
+            return None
+        offset_delta, timestamp_delta = found
+        timestamp_ms = base if header.is_log_append_time else base + timestamp_delta
+        epoch = header.partition_leader_epoch
+        return TimestampedOffset(header.base_offset + offset_delta, timestamp_ms, epoch)
 
 
 def timestamp_searches(
@@ -65,11 +86,6 @@ def max_timestamp_searches(segments: Segments, log_start_offset: int) -> Iterato
     candidates = [s for s in segments.from_offset(log_start_offset) if s.largest_timestamp_ms >= 0]
     latest = max((segment.max_timestamp_ms for segment in candidates), default=None)
     return iter(()) if latest is None else timestamp_searches(segments, latest, log_start_offset)
-
-
-def first_found(searches: Iterator[BatchSearch]) -> TimestampedOffset | None:
-    """Runs them where it is called."""
-    return next((found for search in searches if (found := search.run()) is not None), None)
 
 
 def _batches_from_time(segment: Segment, timestamp_ms: int) -> Iterator[BatchStart]:

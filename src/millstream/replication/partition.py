@@ -235,15 +235,6 @@ class Partition:
         epoch = self.log.leader_epochs.epoch_for(start)
         return TimestampedOffset(start, -1, epoch if epoch != NO_EPOCH else self.leader_epoch)
 
-    def offset_for_timestamp(
-        self, timestamp_ms: int, *, is_read_committed: bool
-    ) -> TimestampedOffset | None:
-        """The first committed record that is not older; None when there is none. Unpacks a batch, here and now."""
-        found = self.log.offset_for_timestamp(timestamp_ms)
-        if found is None or not self.is_visible(found, is_read_committed=is_read_committed):
-            return None
-        return found
-
     def is_visible(self, found: TimestampedOffset, *, is_read_committed: bool) -> bool:
         """Consumers may be told of it."""
         upper_bound = self.last_stable_offset if is_read_committed else self._high_watermark

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.log.log_directory import LogDirectory, read_meta_properties
-from millstream.log.timestamp_lookup import first_found
+from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
 from millstream.log.transaction_index import AbortedTransaction
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition, uuid_text
@@ -143,13 +144,17 @@ def test_a_retry_of_a_batch_kafka_took_is_a_duplicate(directory):
     assert (appended.first_offset, appended.is_duplicate) == (6, True)
 
 
+def first_found(searches: Iterator[BatchSearch]) -> TimestampedOffset | None:
+    return next((found for search in searches if (found := search.run()) is not None), None)
+
+
 def test_offsets_are_found_by_time(directory):
     log = directory.open_log(CODECS, CONFIG, NOW)
-    assert log.offset_for_timestamp(0).offset == 0
-    found = log.offset_for_timestamp(1_700_000_005_000)
+    assert first_found(log.timestamp_searches(0)).offset == 0
+    found = first_found(log.timestamp_searches(1_700_000_005_000))
     assert (found.offset, found.timestamp_ms) == (500, 1_700_000_005_000)
     assert first_found(log.max_timestamp_searches()).timestamp_ms == 1_700_000_009_019
-    assert log.offset_for_timestamp(1_700_000_009_020) is None
+    assert first_found(log.timestamp_searches(1_700_000_009_020)) is None
 
 
 def test_kafkas_directory_is_continued_and_closed_as_kafka_would(kafka_data):

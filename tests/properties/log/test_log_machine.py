@@ -159,7 +159,8 @@ class LogMachine(RuleBasedStateMachine):
             ),
             None,
         )
-        found = self.log.offset_for_timestamp(timestamp)
+        searches = self.log.timestamp_searches(timestamp)
+        found = next((found for search in searches if (found := search.run()) is not None), None)
         assert (found.offset if found else None) == expected
 
     # --- removing

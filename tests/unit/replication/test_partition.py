@@ -143,9 +143,12 @@ def test_read_committed_stops_at_open_transactions(world):
 def test_offsets_by_time_are_committed_ones(world):
     world.partition.apply(image(replicas=(1, 2), isr=(1, 2)))
     world.partition.append(batch(b"a"), NOW)
-    assert world.partition.offset_for_timestamp(0, is_read_committed=False) is None
+    (search,) = world.log.timestamp_searches(0)
+    found = search.run()
+    assert not world.partition.is_visible(found, is_read_committed=False)
     world.partition.apply(image(replicas=(1, 2), isr=(1,)))
-    assert world.partition.offset_for_timestamp(0, is_read_committed=False) == (0, 1_000, 4)
+    assert world.partition.is_visible(found, is_read_committed=False)
+    assert found == (0, 1_000, 4)
 
 
 def test_records_are_deleted_up_to_the_high_watermark(world):

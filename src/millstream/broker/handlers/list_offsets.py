@@ -11,14 +11,14 @@ everybody is answered as a consumer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
 from typing import Final
 
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.disk_pool import DiskPool
 from millstream.broker.request_context import RequestContext
-from millstream.errors import InvalidRequest, KafkaError, KafkaStorageError, UnsupportedVersion
-from millstream.log.timestamp_lookup import BatchSearch, TimestampedOffset
+from millstream.broker.time_search import first_found
+from millstream.errors import InvalidRequest, KafkaError, UnsupportedVersion
+from millstream.log.timestamp_lookup import TimestampedOffset
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -46,15 +46,20 @@ _SINCE_VERSION: Final = {
 _READ_COMMITTED: Final = 1
 _LEADER_EPOCH_VERSION: Final = 4
 _NOTHING_FOUND: Final = TimestampedOffset(-1, -1, -1)
-_SMALL_BATCH_BYTES: Final = 4096
+_ANSWERS_A_TURN: Final = 64
+"""Then others have theirs."""
 
 
 async def handle(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
     answered: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
+    count = 0
     for topic in request.topics:
         partitions = answered.setdefault(topic.name, {})
         for asked in topic.partitions:
             index = asked.partition_index
+            count += 1
+            if count % _ANSWERS_A_TURN == 0:
+                await asyncio.sleep(0)
             partitions[index] = (
                 ListOffsetsPartitionResponse(index, InvalidRequest.code)
                 if index in partitions
@@ -92,7 +97,7 @@ async def _answer(
                 if asked.timestamp == MAX_TIMESTAMP
                 else partition.log.timestamp_searches(asked.timestamp)
             )
-            found = await _search(searches, context.node.disk_pool)
+            found = await first_found(searches, context.node.disk_pool) or _NOTHING_FOUND
             if not partition.is_visible(found, is_read_committed=is_read_committed):
                 found = _NOTHING_FOUND
     except KafkaError as error:
@@ -120,16 +125,3 @@ def _named_position(
             return _NOTHING_FOUND
         case _:
             return None
-
-
-async def _search(searches: Iterator[BatchSearch], pool: DiskPool) -> TimestampedOffset:
-    """Small batches are unpacked here and now, others where they keep nobody waiting. Raises KafkaStorageError."""
-    for search in searches:
-        try:
-            is_small = search.size_bytes <= _SMALL_BATCH_BYTES
-            found = search.run() if is_small else await pool.run(search.run)
-        except OSError as error:
-            raise KafkaStorageError(f"cannot read the log: {error.strerror or error}") from error
-        if found is not None:
-            return found
-    return _NOTHING_FOUND

@@ -10,12 +10,14 @@ from millstream.errors import (
     UnknownTopicOrPartition,
     UnsupportedVersion,
 )
+from millstream.metadata.topic_config import LogConfig
 from millstream.protocol.generated.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
 from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.compression import Codec
 from millstream.records.record import Record
 
 
@@ -123,3 +125,44 @@ async def test_a_large_batch_is_unpacked_where_it_keeps_nobody_waiting(plane):
     plane.hosted["t", 0].append(memoryview(batch), plane.clock.now())
     (told,) = await ask(plane, at(107))
     assert (told.offset, told.timestamp) == (7, 107)
+
+
+class WatchedPool:
+    """Notes what was handed to it."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def unpack(self, work):
+        self.count += 1
+        return work()
+
+
+@pytest.mark.parametrize(("codec", "handed_over"), [(Codec.NONE, 0), (Codec.ZSTD, 1)])
+async def test_what_a_packed_batch_unpacks_to_keeps_nobody_waiting(plane, codec, handed_over):
+    """150,000 records in two kilobytes: their packed size says nothing."""
+    plane.node.disk_pool = WatchedPool()
+    count = 1 if codec is Codec.NONE else 150_000
+    records = [Record(timestamp=100 + i) for i in range(count)]
+    batch = memoryview(build_batch(records, BatchOptions(codec=codec)))
+    plane.hosted["t", 0].append(batch, plane.clock.now())
+    (told,) = await ask(plane, at(99 + count))
+    assert (told.offset, told.timestamp) == (count - 1, 99 + count)
+    assert plane.node.disk_pool.count == handed_over
+
+
+async def test_a_search_in_log_append_time_finds_the_first_record_of_the_batch(plane):
+    config = LogConfig(message_timestamp_type="LogAppendTime")
+    plane.hosted["t", 0].log.update_config(config)
+    for _ in range(2):
+        records = [Record(timestamp=5), Record(timestamp=6)]
+        plane.hosted["t", 0].append(memoryview(build_batch(records)), plane.clock.now())
+        plane.clock.advance(10)
+    (told,) = await ask(plane, at(1_000_001))
+    assert (told.offset, told.timestamp) == (2, 1_000_010)
+
+
+async def test_the_first_record_behind_the_start_of_the_log_counts(filled):
+    filled.hosted["t", 0].delete_records_before(2)
+    (told,) = await ask(filled, at(100))
+    assert (told.offset, told.timestamp) == (2, 200)
