@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import click
+
+from millstream.cli.arguments import as_text
+from millstream.cli.terminal import printable, shortened
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -70,25 +74,23 @@ class ClusterOptions:
     """What was given; `settings` makes a client's keyword arguments of it."""
 
     bootstrap: str | None = None
-    config_file: str | None = None
+    file_settings: Mapping[str, str] = field(default_factory=dict)
     properties: tuple[str, ...] = ()
 
     def settings(self, config: type[DataclassInstance], **chosen: object) -> Settings:
         """For the client whose config class this is. `chosen` by options of the verb; None: not chosen.
 
-        A file serves all clients: its settings of others are left out, and what nobody knows is told of.
+        A file serves all clients, so its settings of other clients are left out.
         """
         from millstream.clients.core.settings import setting_names
 
         names = setting_names(config)
         gathered: Settings = {key: _WAIT_MS for key in _WAITS if key in names}
         gathered["bootstrap_servers"] = os.environ.get(ENVIRONMENT, "localhost:9092")
-        for key, value in self._file().items():
+        for key, value in self.file_settings.items():
             known = names.get(_plain(key))
             if known is not None:
                 gathered[known.name] = value
-            elif not _is_known_to_others(key):
-                click.echo(f"{self.config_file}: {key} is not a setting of these clients", err=True)
         for key, value in pairs(self.properties, "-X").items():
             known = names.get(_plain(key))
             gathered[key if known is None else known.name] = value  # unknown: the client says so
@@ -98,22 +100,41 @@ class ClusterOptions:
 
     def adding(self, properties: Mapping[str, str]) -> ClusterOptions:
         """With more properties, which beat those before."""
-        more = tuple(f"{key}={value}" for key, value in properties.items())
+        more = tuple(as_text(f"{key}={value}", key) for key, value in properties.items())
         return replace(self, properties=(*self.properties, *more))
 
     def admin(self) -> Admin:
-        from millstream.clients.blocking import Admin
         from millstream.clients.core.config import AdminConfig
 
-        return Admin(**self.settings(AdminConfig))
+        return admin_beside(self.settings(AdminConfig))
 
-    def _file(self) -> dict[str, str]:
-        if self.config_file is None:
-            return {}
-        from millstream.broker.properties import parse_properties
 
-        with click.open_file(self.config_file, encoding="utf-8") as text:
-            return parse_properties(text.read())
+def admin_beside(settings: Settings) -> Admin:
+    """An Admin with the settings that it shares with another client, of whatever kind that is."""
+    from millstream.clients.blocking import Admin
+    from millstream.clients.core.config import AdminConfig
+    from millstream.clients.core.settings import setting_names
+
+    known = setting_names(AdminConfig)
+    shared = {key: value for key, value in settings.items() if key in known}
+    return Admin(**({"default_api_timeout_ms": _WAIT_MS} | shared))
+
+
+def read_client_file(file: str | None) -> dict[str, str]:
+    """The settings of a properties file. Keys that no client has are named once, on standard error."""
+    if file is None:
+        return {}
+    from millstream.broker.properties import parse_properties
+
+    try:
+        settings = parse_properties(Path(file).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise click.BadParameter(f"{file} is not a text in UTF-8: {error}") from error
+    unknown = [key for key in settings if not _is_known(key)]
+    if unknown:
+        names = printable(shortened(unknown))
+        click.echo(f"warning: {file}: no client has a setting named {names}", err=True)
+    return settings
 
 
 def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
@@ -128,7 +149,8 @@ def cluster_options(command: Callable[..., Returned]) -> Callable[..., Returned]
         **options: Given,
     ) -> Returned:
         noted = click.get_current_context().meta.get(_NOTED, ())
-        cluster = ClusterOptions(bootstrap, config_file, (*noted, *client_properties))
+        settings = read_client_file(config_file)
+        cluster = ClusterOptions(bootstrap, settings, (*noted, *client_properties))
         return command(*arguments, cluster=cluster, **options)
 
     for decorate in reversed(_DECORATORS):
@@ -171,11 +193,17 @@ def _plain(key: str) -> str:
     return key.replace(".", "_")
 
 
-def _is_known_to_others(key: str) -> bool:
-    from millstream.clients.core.config import AdminConfig, ConsumerConfig, ProducerConfig
+def _is_known(key: str) -> bool:
+    """To any client; serializers are classes of Java, which every file for Kafka's tools may name."""
+    from millstream.clients.core.config import (
+        AdminConfig,
+        ConsumerConfig,
+        ProducerConfig,
+        ShareConsumerConfig,
+    )
     from millstream.clients.core.settings import setting_names
 
-    return any(
+    return key.endswith((".serializer", ".deserializer")) or any(
         _plain(key) in setting_names(config)
-        for config in (AdminConfig, ConsumerConfig, ProducerConfig)
-    ) or key.endswith((".serializer", ".deserializer"))
+        for config in (AdminConfig, ConsumerConfig, ProducerConfig, ShareConsumerConfig)
+    )

@@ -13,6 +13,9 @@ from typing import Any, Final, NoReturn
 
 import click
 
+from millstream.cli.arguments import refuse_bytes
+from millstream.cli.suggestions import SuggestingGroup
+from millstream.cli.terminal import printable
 from millstream.errors import ConfigError, KafkaError, MillstreamError
 
 FAILED: Final = 1
@@ -37,6 +40,11 @@ _TIMED_OUT: Final = frozenset({"BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "REQ
 class ClientCommand(click.Command):
     """A command whose failures are told in one line."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        refuse_bytes(ctx)
+        return rest
+
     def invoke(self, ctx: click.Context) -> Any:  # Any: click's own signature
         try:
             return super().invoke(ctx)
@@ -48,7 +56,7 @@ class ClientCommand(click.Command):
             fail(error, as_json=ctx.params.get("output") in {"json", "jsonl"})
 
 
-class ClientGroup(click.Group):
+class ClientGroup(SuggestingGroup):
     """Verbs of a noun, as `topics create`; each is a ClientCommand."""
 
     command_class = ClientCommand
@@ -63,7 +71,7 @@ def fail(error: Exception, *, as_json: bool = False) -> NoReturn:
 def tell(error: Exception, *, as_json: bool = False) -> None:
     """One line: a sentence, or a JSON object with the error's name."""
     name = error.name if isinstance(error, KafkaError) else type(error).__name__
-    sentence = " ".join(str(error).split()) or name
+    sentence = printable(" ".join(str(error).split())) or name
     if as_json:
         click.echo(json.dumps({"error": name, "message": sentence}), err=True)
     else:

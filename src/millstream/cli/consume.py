@@ -5,12 +5,20 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options, pairs
+from millstream.cli.arguments import ANY_BYTES, PATTERN, checked_pattern
+from millstream.cli.cluster_options import (
+    ClusterOptions,
+    Given,
+    Settings,
+    admin_beside,
+    cluster_options,
+    pairs,
+)
 from millstream.cli.command import INTERRUPTED, ClientCommand
 from millstream.cli.value_formats import FORMATS, format_of
 
@@ -63,7 +71,13 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.argument("topics", nargs=-1, metavar="TOPIC|^REGEX...")
 @cluster_options
 @click.option("--topic", "-t", "more_topics", multiple=True, help="The same as the argument.")
-@click.option("--include", "pattern", metavar="REGEX", help="Every topic whose whole name matches.")
+@click.option(
+    "--include",
+    "pattern",
+    type=PATTERN,
+    metavar="REGEX",
+    help="Every topic whose whole name matches.",
+)
 @click.option(
     "--group", "-G", help="Join this group and commit; default: no group, all partitions."
 )
@@ -90,18 +104,31 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     help="Default: read_uncommitted.",
 )
 @click.option(
-    "--format", "-f", "template", metavar="TEXT", help="kcat's: %s %k %o %p %t %T %h %S %K %R."
+    "--format",
+    "-f",
+    "template",
+    type=ANY_BYTES,
+    metavar="TEXT",
+    help="kcat's: %s %k %o %p %t %T %h %S %K %R.",
 )
 @click.option(
     "--output", type=click.Choice(["raw", "json", "jsonl", "table"]), default="raw", show_default=True,
 )  # fmt: skip
 @click.option("-J", "as_envelopes", is_flag=True, help="The same as --output jsonl.")
-@click.option("--key-separator", "-K", metavar="TEXT", help="Print keys, and this behind them.")
-@click.option("--delimiter", "-D", default="\\n", show_default=True, help="What ends a record.")
-@click.option("--headers", is_flag=True, help="Print headers, and a tab behind them.")
-@click.option("--null", "-Z", "null", default="", help="What stands for a null.")
 @click.option(
-    "--property", "--formatter-property", "properties", multiple=True, metavar="KEY=VALUE",
+    "--key-separator", "-K", type=ANY_BYTES, metavar="TEXT",
+    help="Print the key and this text before each value.",
+)  # fmt: skip
+@click.option(
+    "--delimiter", "-D", type=ANY_BYTES, default="\\n", show_default=True,
+    help="Printed after each record; escapes such as \\x00 are understood.",
+)  # fmt: skip
+@click.option("--headers", is_flag=True, help="Print headers, and a tab behind them.")
+@click.option(
+    "--null", "-Z", "null", type=ANY_BYTES, default="", help="The text to print for a null."
+)
+@click.option(
+    "--property", "--formatter-property", "properties", type=ANY_BYTES, multiple=True, metavar="KEY=VALUE",
     help="Kafka's: print.key, print.offset, ..., key.separator; any other is a client's setting.",
 )  # fmt: skip
 @click.option(
@@ -128,22 +155,25 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
     properties = pairs(options.properties, "--property")
     formatter = {key: value for key, value in properties.items() if key.startswith(_FORMATTER)}
     cluster = cluster.adding({key: properties[key] for key in properties if key not in formatter})
-    write, head, tail = _writer(options, formatter)
+    write, head, tail = _writer(options, formatter, names, pattern)
     show = _shower(options)
     starts = ("beginning",) if options.from_beginning else ()
     clock = SystemClock()
     bounds = parse_bounds((*starts, *options.offsets), options.since, clock.now().wall_ms)
     _check_grouping(options, bounds)
-    partitions = []
-    if options.group is None:
-        with cluster.admin() as admin:
-            wanted = partition_numbers(options.partitions)
-            partitions = partitions_of(admin, names, pattern, wanted)
+    wanted = partition_numbers(options.partitions)
     settings = cluster.settings(ConsumerConfig, **_chosen_settings(options, bounds))
     with Consumer(**settings) as consumer, interruptible() as asked:
         stop = None
         if options.group is None:
-            stop = seek(consumer, partitions, bounds, until_end=options.exit_at_end)
+            with admin_beside(settings) as admin:
+                partitions = partitions_of(admin, names, pattern, wanted)
+            stop = seek(
+                consumer,
+                partitions,
+                _bounds_without_group(bounds, settings),
+                until_end=options.exit_at_end,
+            )
         else:
             consumer.subscribe(names, pattern=pattern)
         out = sys.stdout.buffer
@@ -173,7 +203,7 @@ def _chosen_topics(given: tuple[str, ...], include: str | None) -> tuple[list[st
     names = [name for name in given if not name.startswith("^")]
     if bool(names) == bool(patterns) or len(patterns) > 1:
         raise click.UsageError("give one or more TOPICs, or one pattern that begins with ^")
-    return names, patterns[0] if patterns else None
+    return names, checked_pattern(patterns[0]) if patterns else None
 
 
 def _check_grouping(options: _Options, bounds: Bounds) -> None:
@@ -187,6 +217,15 @@ def _check_grouping(options: _Options, bounds: Bounds) -> None:
         raise click.UsageError("--partition goes without --group, which shares partitions out")
     if bounds.stop_ms is not None or place in {"offset", "tail", "time"}:
         raise click.UsageError("with --group, -o is beginning, end or stored")
+
+
+def _bounds_without_group(bounds: Bounds, settings: Settings) -> Bounds:
+    """Nothing was committed, so the consumer's own reset counts if one was set, else the end."""
+    from millstream.cli.records.offset_choice import Start
+
+    if bounds.start is not None:
+        return bounds
+    return replace(bounds, start=Start("stored" if "auto_offset_reset" in settings else "end"))
 
 
 def _chosen_settings(options: _Options, bounds: Bounds) -> dict[str, object]:
@@ -203,6 +242,8 @@ def _chosen_settings(options: _Options, bounds: Bounds) -> dict[str, object]:
 def _writer(
     options: _Options,
     formatter: dict[str, str],
+    names: list[str],
+    pattern: str | None,
 ) -> tuple[Write, bytes, bytes]:
     """How a record is written, and what stands before the first and behind the last."""
     from millstream.cli.records import text
@@ -215,7 +256,8 @@ def _writer(
     if output == "json":
         return _array(text.json_line), b"[", b"]\n"
     if output == "table":
-        return text.table_row, text.TABLE_HEAD, b""
+        table = text.table(names, more_may_come=pattern is not None)
+        return table.row, table.head(), b""
     if formatter:
         return text.console_format(formatter).write, b"", b""
     write = text.plain(options.key_separator, options.delimiter, options.null)

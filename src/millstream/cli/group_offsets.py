@@ -9,6 +9,13 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
 from millstream.cli.command import ClientCommand
+from millstream.cli.group_kinds import (
+    current_offsets,
+    described_groups,
+    forget_offsets,
+    is_share_group,
+    move_offsets,
+)
 from millstream.cli.group_options import (
     all_groups_option,
     group_argument,
@@ -16,9 +23,11 @@ from millstream.cli.group_options import (
     wanted_groups,
 )
 from millstream.cli.rows import Row, finish, output_option, print_rows
+from millstream.cli.terminal import counted
 
 if TYPE_CHECKING:
     from millstream.cli.group_reset import Known, Reset
+    from millstream.clients.admin import GroupDescription
     from millstream.clients.blocking import Admin
     from millstream.errors import KafkaError
     from millstream.model import TopicPartition
@@ -82,7 +91,6 @@ def reset_offsets(
 ) -> None:
     """Move the offsets of groups without members. Shows what would be done; --execute does it."""
     from millstream.cli.group_reset import plan_text
-    from millstream.clients import OffsetAndMetadata
 
     if execute and dry_run:
         raise click.UsageError("--execute or --dry-run, not both")
@@ -92,13 +100,12 @@ def reset_offsets(
     errors: dict[tuple[str, TopicPartition], KafkaError] = {}
     with cluster.admin() as admin:
         for group_id in wanted_groups(admin, names, more, all_groups=all_groups):
-            _check_without_members(admin, group_id)
-            plan = _plan(admin, group_id, reset, where)
+            shared = is_share_group(_without_members(admin, group_id))
+            plan = _plan(admin, group_id, reset, where, shared=shared)
             if export:
                 click.echo(plan_text(plan), nl=False)
             elif execute:
-                moved = {tp: OffsetAndMetadata(offset) for tp, offset in plan.items()}
-                failed = admin.alter_consumer_group_offsets(group_id, moved).errors()
+                failed = move_offsets(admin, group_id, plan, shared=shared)
                 errors |= {(group_id, tp): error for tp, error in failed.items()}
             rows += [
                 {"group": group_id, "topic": tp.topic, "partition": tp.partition, "new_offset": at}
@@ -138,24 +145,26 @@ def _reset(options: _Where) -> Reset | None:
         chosen.append(None)  # the file says it for each partition
     if len(chosen) != 1:
         raise click.UsageError(
-            "say once where to: --to-earliest, --to-latest, --to-current, --to-offset, --shift-by,"
-            " --to-datetime, --by-duration or --from-file"
+            "give exactly one new position: --to-earliest, --to-latest, --to-current, --to-offset,"
+            " --shift-by, --to-datetime, --by-duration or --from-file"
         )
     return chosen[0]
 
 
-def _check_without_members(admin: Admin, group_id: str) -> None:
-    """A group that is not there yet may be given offsets."""
+def _without_members(admin: Admin, group_id: str) -> GroupDescription | None:
+    """None for a group that does not exist yet: it may be given offsets. Raises NonEmptyGroup."""
     from millstream.errors import GroupIdNotFound, NonEmptyGroup
 
     try:
-        group = admin.describe_groups([group_id]).result(group_id)
+        group = described_groups(admin, [group_id]).result(group_id)
     except GroupIdNotFound:
-        return
+        return None
     if group.state not in _CAN_BE_RESET:
         raise NonEmptyGroup(
-            f"{group_id} is {group.state}, with {len(group.members)} members; stop them first"
+            f"group {group_id} is in state {group.state} with {counted(len(group.members), 'member')};"
+            " stop its consumers first"
         )
+    return group
 
 
 def _plan(
@@ -163,6 +172,8 @@ def _plan(
     group_id: str,
     reset: Reset | None,
     options: _Where,
+    *,
+    shared: bool,
 ) -> dict[TopicPartition, int]:
     from millstream.cli.group_reset import new_offsets, parse_plan
 
@@ -170,26 +181,37 @@ def _plan(
         assert options.from_file is not None, "nothing else leaves the reset open"
         options.from_file.seek(0)
         return parse_plan(options.from_file.read())
-    found = admin.list_consumer_group_offsets([group_id]).result(group_id)
-    committed = {tp: found.result(tp).offset for tp in found}
-    partitions = sorted(committed) if options.all_topics else _partitions(admin, options.topics)
+    found = current_offsets(admin, group_id, shared=shared)
+    committed = {tp: offset for tp, (offset, _) in found.items()}
+    partitions = (
+        sorted(committed)
+        if options.all_topics
+        else _partitions(admin, _targets(options.topics, "or --all-topics"))
+    )
     return new_offsets(reset, partitions, _known(admin, partitions, committed))
 
 
-def _partitions(admin: Admin, topics: tuple[str, ...]) -> list[TopicPartition]:
+def _targets(topics: tuple[str, ...], otherwise: str = "") -> dict[str, set[int] | None]:
     from millstream.cli.group_reset import parse_targets
-    from millstream.model import TopicPartition
 
     targets = parse_targets(topics)
     if not targets:
-        raise click.UsageError("say of which topics: --topic TOPIC[:P,P] or --all-topics")
+        raise click.UsageError(f"name the topics: --topic TOPIC[:P,P] {otherwise}".rstrip())
+    return targets
+
+
+def _partitions(admin: Admin, targets: dict[str, set[int] | None]) -> list[TopicPartition]:
+    from millstream.model import TopicPartition
+
     found = admin.describe_topics(targets).raise_errors()
-    return [
-        TopicPartition(name, each.partition)
-        for name, wanted in targets.items()
-        for each in found.result(name).partitions
-        if wanted is None or each.partition in wanted
-    ]
+    partitions = []
+    for name, wanted in targets.items():
+        existing = {each.partition for each in found.result(name).partitions}
+        missing = sorted((wanted or set()) - existing)
+        if missing:
+            raise click.UsageError(f"{name} has no partition {', '.join(map(str, missing))}")
+        partitions += [TopicPartition(name, each) for each in sorted(wanted or existing)]
+    return partitions
 
 
 def _known(
@@ -228,9 +250,11 @@ def delete_offsets(
     wanted = [*names, *more]
     if len(wanted) != 1:
         raise click.UsageError("name one GROUP")
+    targets = _targets(topics)
     with cluster.admin() as admin:
-        partitions = _partitions(admin, topics)
-        errors = admin.delete_consumer_group_offsets(wanted[0], partitions).errors()
+        partitions = _partitions(admin, targets)
+        group = described_groups(admin, wanted).result(wanted[0])
+        errors = forget_offsets(admin, wanted[0], targets, partitions, shared=is_share_group(group))
     rows = [
         {"group": wanted[0], "topic": tp.topic, "partition": tp.partition, "result": "deleted"}
         for tp in partitions

@@ -8,6 +8,7 @@ import click
 
 from millstream.cli.cluster_options import ClusterOptions, cluster_options
 from millstream.cli.command import ClientGroup
+from millstream.cli.group_kinds import current_offsets, described_groups, is_share_group
 from millstream.cli.group_offsets import delete_offsets, reset_offsets
 from millstream.cli.group_options import (
     all_groups_option,
@@ -15,12 +16,12 @@ from millstream.cli.group_options import (
     group_option,
     wanted_groups,
 )
-from millstream.cli.rows import confirm, finish, named, output_option, print_rows, yes_option
+from millstream.cli.rows import confirm, finish, named, note, output_option, print_rows, yes_option
+from millstream.cli.terminal import shortened
 
 if TYPE_CHECKING:
-    from millstream.clients.admin import GroupDescription, Results
+    from millstream.clients.admin import GroupDescription
     from millstream.clients.blocking import Admin
-    from millstream.model import TopicPartition
 
 Columns = tuple[str, ...]
 
@@ -39,6 +40,12 @@ _OFFSET_COLUMNS: Final[Columns] = (
     "group", "topic", "partition", "current_offset", "log_end_offset", "lag", "consumer_id", "host", "client_id",
 )  # fmt: skip
 
+_STATES: Final = (
+    "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling", "NotReady",
+)  # fmt: skip
+_TYPES: Final = ("classic", "consumer", "share", "streams")
+_NOTHING_TO_SHOW: Final = {"offsets": "has no offsets", "members": "has no members"}
+
 
 @click.group(cls=ClientGroup)
 def groups() -> None:
@@ -49,17 +56,19 @@ def groups() -> None:
 @cluster_options
 @output_option
 @click.option(
-    "--state", "states", multiple=True, help="Only groups in this state, as Empty; may be repeated."
-)
+    "--state", "states", type=click.Choice(_STATES, case_sensitive=False), multiple=True,
+    help="List only groups in this state; may be repeated.",
+)  # fmt: skip
 @click.option(
-    "--type", "types", multiple=True, help="Only classic, consumer, share or streams groups."
-)
+    "--type", "types", type=click.Choice(_TYPES, case_sensitive=False), multiple=True,
+    help="List only groups of this type; may be repeated.",
+)  # fmt: skip
 def list_command(
     *, cluster: ClusterOptions, output: str, states: tuple[str, ...], types: tuple[str, ...]
 ) -> None:
     """Groups of all kinds, with their states."""
     with cluster.admin() as admin:
-        listed = admin.list_groups(states=states, types=[name.lower() for name in types])
+        listed = admin.list_groups(states=states, types=types)
     rows = [
         {
             "group": each.group_id,
@@ -104,7 +113,7 @@ def describe(
     """Offsets and lag, members, or states of groups."""
     with cluster.admin() as admin:
         wanted = wanted_groups(admin, names, more, all_groups=all_groups)
-        found = _described(admin, wanted)
+        found = described_groups(admin, wanted)
         good = [found.result(name) for name in wanted if name not in found.errors()]
         if view == "offsets":
             rows = [row for group in good for row in _offset_rows(admin, group)]
@@ -116,19 +125,10 @@ def describe(
             rows = [_state_row(group) for group in good]
             columns = _STATE_COLUMNS
     print_rows(rows, output, columns)
+    for group in good:
+        if not any(row["group"] == group.group_id for row in rows):
+            note(f"group {group.group_id} {_NOTHING_TO_SHOW[view]}", output)
     finish(found.errors(), output)
-
-
-def _described(admin: Admin, names: list[str]) -> Results[str, GroupDescription]:
-    """Groups of consumers, and share groups."""
-    from millstream.errors import GroupIdNotFound
-
-    found = admin.describe_groups(names)
-    others = [name for name, error in found.errors().items() if isinstance(error, GroupIdNotFound)]
-    if others:
-        shared = admin.describe_share_groups(others)
-        found.update({name: shared[name] for name in others if name not in shared.errors()})
-    return found
 
 
 def _state_row(group: GroupDescription) -> dict[str, object]:
@@ -158,25 +158,11 @@ def _member_rows(group: GroupDescription) -> list[dict[str, object]]:
     ]
 
 
-def _committed(
-    admin: Admin, group: GroupDescription
-) -> dict[TopicPartition, tuple[int, int | None]]:
-    """Where the group is, and its lag where the broker tells it (of share groups, which acknowledge out of order)."""
-    from millstream.clients.admin import GroupType
-
-    if group.type is GroupType.SHARE:
-        starts = admin.list_share_group_offsets([group.group_id]).result(group.group_id)
-        found = {tp: starts.result(tp) for tp in starts}
-        return {tp: (each.start_offset, each.lag) for tp, each in found.items()}
-    offsets = admin.list_consumer_group_offsets([group.group_id]).result(group.group_id)
-    return {tp: (offsets.result(tp).offset, None) for tp in offsets}
-
-
 def _offset_rows(admin: Admin, group: GroupDescription) -> list[dict[str, object]]:
     """What is committed, and what is assigned though nothing was committed yet."""
     from millstream.clients.admin import OffsetSpec
 
-    committed = _committed(admin, group)
+    committed = current_offsets(admin, group.group_id, shared=is_share_group(group))
     owners = {tp: member for member in group.members for tp in member.assignment}
     partitions = sorted(set(owners) | set(committed))
     ends = admin.list_offsets(dict.fromkeys(partitions, OffsetSpec.LATEST))
@@ -219,7 +205,7 @@ def delete(
 ) -> None:
     """Delete groups without members, and the offsets they committed."""
     wanted = named(names, more, "GROUP")
-    confirm(f"Delete {', '.join(wanted)} and what they committed", yes=yes)
+    confirm(f"Delete {shortened(wanted)} and what they committed", yes=yes)
     with cluster.admin() as admin:
         errors = admin.delete_groups(wanted).errors()
     good = [name for name in wanted if name not in errors]

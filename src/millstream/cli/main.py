@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from millstream.cli.suggestions import SuggestingGroup
 from millstream.cli.version import version_option
 
 
@@ -40,7 +41,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
 )
 
 
-class _Verbs(click.Group):
+class _Verbs(SuggestingGroup):
     """A group that imports a verb's module when the verb is used, and not for the list of verbs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the signature is click's

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from millstream.cli.arguments import ANY_BYTES, as_text, typed_bytes
 from millstream.cli.cluster_options import (
     ClusterOptions,
     Given,
@@ -17,6 +18,7 @@ from millstream.cli.cluster_options import (
     pairs,
 )
 from millstream.cli.command import ClientCommand
+from millstream.cli.terminal import counted, printable
 from millstream.cli.value_formats import FORMATS, format_of
 
 if TYPE_CHECKING:
@@ -62,15 +64,20 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.argument("arguments", nargs=-1, metavar="TOPIC [FILE]...")
 @cluster_options
 @click.option("--topic", "-t", help="The same as the argument.")
-@click.option("--key", "-k", help="The key of every record.")
+@click.option("--key", "-k", type=ANY_BYTES, help="The key of every record.")
 @click.option(
-    "--key-separator", "-K", metavar="TEXT", help="What stands before it in a line is the key."
-)
-@click.option("--delimiter", "-D", default="\\n", show_default=True, help="What ends a record.")
+    "--key-separator", "-K", type=ANY_BYTES, metavar="TEXT",
+    help="Ends the key in each line; the value follows it.",
+)  # fmt: skip
+@click.option(
+    "--delimiter", "-D", type=ANY_BYTES, default="\\n", show_default=True,
+    help="Ends a record; escapes such as \\x00 are understood.",
+)  # fmt: skip
 @click.option(
     "--header",
     "-H",
     "headers",
+    type=ANY_BYTES,
     multiple=True,
     metavar="NAME=VALUE",
     help="For every record; may be repeated.",
@@ -80,18 +87,24 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     "--compression", "--compression-codec", "--compression-type", "-z",
     help="none, gzip, snappy, lz4 or zstd.",
 )  # fmt: skip
-@click.option("--null", metavar="TEXT", help="A key or value that is this text is null.")
+@click.option(
+    "--null", type=ANY_BYTES, metavar="TEXT", help="A key or value equal to this text becomes null."
+)
 @click.option("-Z", "empty_is_null", is_flag=True, help="An empty key or value is null.")
 @click.option(
     "--input", "input_format", type=click.Choice(["lines", "jsonl"]), default="lines",
     show_default=True, help="jsonl: records as `consume --output jsonl` writes them.",
 )  # fmt: skip
-@click.option("--keep-partitions", is_flag=True, help="jsonl: write to the partition that is told.")
+@click.option(
+    "--keep-partitions",
+    is_flag=True,
+    help="With jsonl: write each record to the partition that its line names.",
+)
 @click.option("--acks", "--request-required-acks", help="all, 1 or 0.")
 @click.option("--transactional-id", metavar="ID", help="Write in transactions.")
 @click.option("--every", type=click.IntRange(1), help="Records of a transaction; default: all.")
 @click.option(
-    "--property", "--reader-property", "properties", multiple=True, metavar="KEY=VALUE",
+    "--property", "--reader-property", "properties", type=ANY_BYTES, multiple=True, metavar="KEY=VALUE",
     help="Kafka's: parse.key, key.separator, parse.headers, null.marker, ...; any other is a client's setting.",
 )  # fmt: skip
 @click.option(
@@ -147,7 +160,8 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
                 writing.write_in_transactions(records, options.every)
         finally:
             if not options.quiet:
-                click.echo(f"{writing.count} records written to {topic}", err=True)
+                count = counted(writing.count, "record")
+                click.echo(f"{count} written to {printable(topic)}", err=True)
 
 
 def _topic_and_files(arguments: tuple[str, ...], topic: str | None) -> tuple[str, tuple[str, ...]]:
@@ -164,6 +178,8 @@ def _lines(files: tuple[str, ...], delimiter: str, parse: Parse) -> Iterator[Lin
     from millstream.cli.records.waiting_input import hearing_signals
 
     end = unescaped(delimiter)
+    if not end:
+        raise click.UsageError("--delimiter must not be empty")
     for name in files or ("-",):
         source: IO[bytes]
         with click.open_file(name, "rb") as source:
@@ -182,9 +198,10 @@ def _parser(options: _Options, reader: dict[str, str]) -> Parse:
         None if separator is None else unescaped(separator),
         "" if options.empty_is_null else options.null,
     ).parse
-    key = None if options.key is None else options.key.encode()
+    key = None if options.key is None else typed_bytes(options.key)
     headers: Headers = [
-        (name, value.encode()) for name, value in pairs(options.headers, "-H").items()
+        (as_text(name, "a header's name"), typed_bytes(value))
+        for name, value in pairs(options.headers, "-H").items()
     ]
     if key is None and not headers:
         return parse

@@ -9,6 +9,7 @@ from typing import TypeVar
 import click
 
 from millstream.cli.command import exit_code, tell
+from millstream.cli.terminal import printable
 from millstream.errors import KafkaError
 
 Row = Mapping[str, object]
@@ -56,7 +57,7 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
 
 def _cell(value: object) -> str:
     text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    return "-" if value is None or not text else text
+    return "-" if value is None or not text else printable(text)
 
 
 def finish(errors: Mapping[Key, KafkaError], output: str) -> None:
@@ -70,7 +71,13 @@ def finish(errors: Mapping[Key, KafkaError], output: str) -> None:
 def confirm(what: str, *, yes: bool) -> None:
     """Asks a person; a script is taken at its word."""
     if not yes and sys.stdin.isatty():
-        click.confirm(f"{what}?", abort=True, err=True)
+        click.confirm(f"{printable(what)}?", abort=True, err=True)
+
+
+def note(sentence: str, output: str) -> None:
+    """A sentence beside a table, on standard error; programs get no sentences."""
+    if output == "table":
+        click.echo(printable(sentence), err=True)
 
 
 def named(given: Sequence[str], more: Sequence[str], what: str) -> list[str]:

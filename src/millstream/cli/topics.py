@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from millstream.cli.arguments import PATTERN
 from millstream.cli.cluster_options import ClusterOptions, cluster_options, pairs
 from millstream.cli.command import ClientGroup
 from millstream.cli.rows import (
@@ -19,6 +20,7 @@ from millstream.cli.rows import (
     table,
     yes_option,
 )
+from millstream.cli.terminal import counted, printable, shortened
 
 if TYPE_CHECKING:
     from millstream.clients.admin import TopicDescription
@@ -43,7 +45,12 @@ def topics() -> None:
 @cluster_options
 @output_option
 @click.option(
-    "--topic", "-t", "pattern", metavar="REGEX", help="Only those whose whole name matches."
+    "--topic",
+    "-t",
+    "pattern",
+    type=PATTERN,
+    metavar="REGEX",
+    help="List only topics whose whole name matches.",
 )
 @click.option(
     "--include-internal/--exclude-internal", help="Also topics that brokers keep for themselves."
@@ -65,7 +72,7 @@ def list_command(
         print_rows(rows, output, ())
         return
     for row in rows:
-        click.echo(row["topic"])
+        click.echo(printable(str(row["topic"])))
 
 
 @topics.command()
@@ -157,13 +164,13 @@ def _overrides(admin: Admin, names: list[str]) -> dict[str, dict[str, str | None
 
 
 def _print_topic(row: Row) -> None:
-    configs, partitions = row["configs"], row["partitions"]
+    configs, partitions, total = row["configs"], row["partitions"], row["partition_count"]
     assert isinstance(configs, dict), "made by _topic_row"
     assert isinstance(partitions, list), "made by _topic_row"
+    assert isinstance(total, int), "made by _topic_row"
     settings = "".join(f"  {key}={value}" for key, value in sorted(configs.items()))
-    click.echo(
-        f"{row['topic']}  id {row['topic_id']}  {row['partition_count']} partitions{settings}"
-    )
+    head = f"{row['topic']}  id {row['topic_id']}  {counted(total, 'partition')}{settings}"
+    click.echo(printable(head))
     eligible = any(each["elr"] or each["last_known_elr"] for each in partitions)
     columns = (*_PARTITION_COLUMNS, *_ELIGIBLE_COLUMNS) if eligible else _PARTITION_COLUMNS
     for line in table(partitions, columns):
@@ -204,12 +211,7 @@ def create(
     assignments = _assignments(replica_assignment)
     wanted = named(names, more, "TOPIC")
     new = [NewTopic(name, partitions, replication_factor, settings, assignments) for name in wanted]
-    for name in wanted:
-        if {".", "_"} & set(name):
-            click.echo(
-                f"warning: {name}: metric names cannot tell '.' from '_'; use one of them only",
-                err=True,
-            )
+    _warn_of_alike(wanted)
     with cluster.admin() as admin:
         errors = admin.create_topics(new, validate_only=dry_run).errors()
     results: dict[str, str | KafkaError] = dict.fromkeys(wanted, _done("created", dry_run=dry_run))
@@ -217,6 +219,17 @@ def create(
         expected = if_not_exists and isinstance(error, TopicAlreadyExists)
         results[name] = "exists already" if expected else error
     _report(results, output)
+
+
+def _warn_of_alike(names: list[str]) -> None:
+    """Once, however many names there are."""
+    dotted = [name for name in names if {".", "_"} & set(name)]
+    if dotted:
+        click.echo(
+            f"warning: {printable(shortened(dotted))}: metrics cannot tell '.' from '_' in names of topics;"
+            " use only one of the two",
+            err=True,
+        )
 
 
 def _assignments(text: str | None) -> list[list[int]] | None:
@@ -300,7 +313,7 @@ def delete(
     from millstream.errors import UnknownTopicOrPartition
 
     wanted = named(names, more, "TOPIC")
-    confirm(f"Delete {', '.join(wanted)} and all their records", yes=yes)
+    confirm(f"Delete {shortened(wanted)} and all their records", yes=yes)
     with cluster.admin() as admin:
         errors = admin.delete_topics(wanted).errors()
     results: dict[str, str | KafkaError] = dict.fromkeys(wanted, "deleted")
@@ -321,6 +334,6 @@ def _report(results: dict[str, str | KafkaError], output: str) -> None:
         print_rows(rows, output, ())
     else:
         for name, result in good.items():
-            click.echo(f"{name} {result}")
+            click.echo(printable(f"{name} {result}"))
     errors = {name: result for name, result in results.items() if not isinstance(result, str)}
     finish(errors, output)

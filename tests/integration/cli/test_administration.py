@@ -4,7 +4,7 @@ import json
 
 from millstream.clients import blocking
 from millstream.clients.admin import AlterConfig, ConfigResource, ConfigResourceType
-from tests.integration.cli.conftest import Run, eventually
+from tests.integration.cli.conftest import Done, Run, eventually
 
 
 def test_a_topic_from_its_creation_to_its_end(run: Run, topic: str) -> None:
@@ -47,7 +47,9 @@ def test_topics_are_made_as_they_are_told(run: Run, topic: str) -> None:
     name = f"{topic}.by.hand"
     made = run("topics", "create", name, "--replica-assignment", "1,1")
     assert made.stdout == f"{name} created\n"
-    assert made.stderr == f"warning: {name}: metric names cannot tell '.' from '_'; use one of them only\n"  # fmt: skip
+    assert made.stderr == f"warning: {name}: metrics cannot tell '.' from '_' in names of topics; use only one of the two\n"  # fmt: skip
+    many = run("topics", "create", *(f"{topic}.{n}" for n in range(300)), "--dry-run")
+    assert many.stderr.count("warning") == 1
     eventually(lambda: run("topics", "describe", name), lambda done: done.returncode == 0)
     described = json.loads(run("topics", "describe", name, "--output", "jsonl").stdout)
     assert [each["replicas"] for each in described["partitions"]] == [[1], [1]]
@@ -100,7 +102,7 @@ def test_a_groups_lag_is_seen_and_moved(run: Run, topic: str) -> None:
 def test_what_is_wrong_with_a_reset_is_told_before_anything_is_asked(run: Run) -> None:
     done = run("groups", "reset-offsets", "g", "--to-earliest", "--to-latest", "--all-topics")
     assert done.returncode == 2
-    assert "say once where to" in done.stderr
+    assert "give exactly one new position" in done.stderr
 
 
 def test_performance_is_measured(run: Run, topic: str) -> None:
@@ -141,3 +143,36 @@ def test_a_share_group_is_described_too(run: Run, topic: str, bootstrap: str) ->
     row = json.loads(offsets.stdout)
     assert (row["topic"], row["log_end_offset"]) == (topic, 3)
     assert row["lag"] == 3 - row["current_offset"]
+    assert run("groups", "describe", group, "--members").stderr == f"group {group} has no members\n"
+
+
+def test_offsets_of_a_share_group_are_moved_and_deleted(
+    run: Run, topic: str, bootstrap: str
+) -> None:
+    """The verbs are those of a group of consumers; the broker's APIs are others."""
+    group = f"share-{topic}"
+    run("produce", topic, given="1\n2\n3\n")
+    with blocking.ShareConsumer(bootstrap_servers=bootstrap, group_id=group) as consumer:
+        consumer.subscribe([topic])
+        consumer.poll(timeout_ms=100)
+        busy = run("groups", "reset-offsets", group, "--topic", topic, "--to-earliest")
+        assert "is in state Stable with 1 member; stop its consumers first" in busy.stderr
+
+    def start() -> Done:
+        return run("groups", "describe", group, "--output", "jsonl")
+
+    eventually(lambda: run("groups", "describe", group, "--state", "--output", "jsonl"),
+               lambda done: '"Empty"' in done.stdout)  # fmt: skip
+    moved = run("groups", "reset-offsets", group, "--topic", topic, "--to-offset", "1", "--execute")
+    assert (moved.returncode, moved.stderr) == (0, "")
+    eventually(start, lambda done: '"current_offset":1,' in done.stdout)
+    moved = run("groups", "reset-offsets", group, "--all-topics", "--shift-by", "1", "--execute")
+    assert (moved.returncode, moved.stderr) == (0, "")
+    eventually(start, lambda done: '"current_offset":2,' in done.stdout)
+    some = run("groups", "delete-offsets", group, "--topic", f"{topic}:0")
+    assert some.returncode == 2
+    assert "is a share group: its offsets are deleted for whole topics" in some.stderr
+    gone = run("groups", "delete-offsets", group, "--topic", topic, "--output", "jsonl")
+    assert (gone.returncode, json.loads(gone.stdout)["result"]) == (0, "deleted")
+    none = eventually(lambda: run("groups", "describe", group), lambda done: not done.stdout)
+    assert none.stderr == f"group {group} has no offsets\n"

@@ -142,7 +142,7 @@ def test_what_cannot_be_read_ends_it_with_the_place_or_is_passed_over(run: Run, 
     assert len(failed.stderr.splitlines()) == 1
     passed = run(*arguments, "--skip-message-on-error")
     assert passed.stdout == f"{int.from_bytes(b'12345678')}\n"
-    assert passed.stderr == "1 records read, 1 skipped\n"
+    assert passed.stderr == "1 record read, 1 skipped\n"
 
 
 @pytest.mark.parametrize(("asking", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -183,7 +183,7 @@ def test_an_interrupted_producer_delivers_what_it_read(
         producer.send_signal(signal.SIGINT)
         producer.wait(LONG_ENOUGH_S)
         assert producer.stderr is not None
-        assert producer.stderr.read() == f"1 records written to {topic}\n"
+        assert producer.stderr.read() == f"1 record written to {topic}\n"
     assert producer.returncode == 130
 
 
@@ -230,3 +230,32 @@ def test_a_clients_properties_may_come_from_a_file(
     assert os.environ.get("MILLSTREAM_BOOTSTRAP_SERVERS") is None
     assert run("produce", topic, "-F", str(file), given="x\n").returncode == 0
     assert run("consume", topic, "-F", str(file), "-o", "beginning", "-e", "-q").stdout == "x\n"
+
+
+def test_bytes_that_are_no_text_are_keys_and_headers_as_any(run: Run, topic: str) -> None:
+    """The shell gives bytes that are no UTF-8 as lone surrogates."""
+    assert run("produce", topic, "-k", "k\udcff", "-H", "h=\udcfe", given="x\n").returncode == 0
+    read = json.loads(run("consume", topic, "--from-beginning", "-e", "-J").stdout)
+    assert (read["key"], read["headers"]) == ({"base64": "a/8="}, [["h", {"base64": "/g=="}]])
+
+
+def test_settings_of_the_consumer_need_no_group(run: Run, topic: str, tmp_path: Path) -> None:
+    """auto.offset.reset is the consumer's; the client that asks for the topic's partitions has no such setting."""
+    run("produce", topic, given="one\n")
+    read = run("consume", topic, "-X", "auto.offset.reset=earliest", "-e")
+    assert (read.returncode, read.stdout, read.stderr) == (0, "one\n", "1 record read\n")
+    file = tmp_path / "consumer.properties"
+    file.write_text("auto.offset.reset=earliest\nno.such.setting=1\n")
+    read = run("consume", topic, "-F", str(file), "-e")
+    assert (read.returncode, read.stdout) == (0, "one\n")
+    assert read.stderr.splitlines() == [
+        f"warning: {file}: no client has a setting named no.such.setting",
+        "1 record read",
+    ]
+
+
+def test_a_partition_that_a_topic_does_not_have_is_named(run: Run, topic: str) -> None:
+    run("produce", topic, given="one\n")
+    read = run("consume", topic, "-p", "7")
+    assert read.returncode == 2
+    assert f"{topic}: there is no partition 7" in read.stderr

@@ -5,7 +5,12 @@ from pathlib import Path
 import click
 import pytest
 
-from millstream.cli.cluster_options import ENVIRONMENT, ClusterOptions
+from millstream.cli.cluster_options import (
+    ENVIRONMENT,
+    ClusterOptions,
+    admin_beside,
+    read_client_file,
+)
 from millstream.clients.core.config import AdminConfig, ConsumerConfig, ProducerConfig
 
 
@@ -20,32 +25,50 @@ def properties(tmp_path: Path) -> str:
 
 
 def test_an_option_beats_a_property_which_beats_the_file(properties: str) -> None:
-    given = ClusterOptions("option:1", properties, ("bootstrap.servers=property:1", "client_id=p"))
+    file = read_client_file(properties)
+    given = ClusterOptions("option:1", file, ("bootstrap.servers=property:1", "client_id=p"))
     settings = given.settings(ProducerConfig, acks="1")
     assert settings["bootstrap_servers"] == "option:1"
     assert settings["client_id"] == "p"
     assert settings["linger_ms"] == "7"
     assert settings["acks"] == "1"
-    fewer = ClusterOptions(None, properties, ("bootstrap.servers=property:1",))
+    fewer = ClusterOptions(None, file, ("bootstrap.servers=property:1",))
     assert fewer.settings(ProducerConfig)["bootstrap_servers"] == "property:1"
-    assert ClusterOptions(None, properties).settings(ProducerConfig)["client_id"] == "from-file"
+    assert ClusterOptions(None, file).settings(ProducerConfig)["client_id"] == "from-file"
 
 
 def test_a_file_serves_all_clients(properties: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is another client's is left out; what nobody knows is told of."""
+    """What is another client's is left out; what no client has is said once, however many clients there are."""
     with Path(properties).open("a") as file:
-        file.write("liinger.ms=5\n")
-    settings = ClusterOptions(None, properties).settings(ConsumerConfig)
-    assert "linger_ms" not in settings
-    assert (
-        capsys.readouterr().err == f"{properties}: liinger.ms is not a setting of these clients\n"
+        file.write("liinger.ms=5\n" + "".join(f"zz{number}=1\n" for number in range(300)))
+    cluster = ClusterOptions(None, read_client_file(properties))
+    assert "linger_ms" not in cluster.settings(ConsumerConfig)
+    assert cluster.settings(ProducerConfig)["linger_ms"] == "7"
+    told = capsys.readouterr().err
+    assert told.startswith(
+        f"warning: {properties}: no client has a setting named liinger.ms, zz0, "
     )
+    assert told.endswith(" and 291 more\n")
+    assert told.count("\n") == 1
+
+
+def test_a_file_that_is_no_text_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "client.properties").write_bytes(b"client.id=\xff\n")
+    with pytest.raises(click.BadParameter, match="is not a text in UTF-8"):
+        read_client_file(str(tmp_path / "client.properties"))
+
+
+def test_an_admin_beside_another_client_gets_what_they_share() -> None:
+    """A consumer's auto.offset.reset is nothing to an admin client, which does not refuse it."""
+    cluster = ClusterOptions("here:1", {}, ("auto.offset.reset=earliest", "client.id=mine"))
+    settings = cluster.settings(ConsumerConfig)
+    with admin_beside(settings) as admin:
+        assert admin._client.config.client_id == "mine"
+        assert admin._client.config.bootstrap_servers == (("here", 1),)
 
 
 def test_an_unknown_property_is_left_for_the_client_to_refuse() -> None:
-    assert (
-        ClusterOptions(None, None, ("liinger.ms=5",)).settings(ProducerConfig)["liinger.ms"] == "5"
-    )
+    assert ClusterOptions(None, {}, ("liinger.ms=5",)).settings(ProducerConfig)["liinger.ms"] == "5"
 
 
 def test_the_environment_names_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,4 +85,4 @@ def test_what_was_not_chosen_stays_the_clients_own() -> None:
 
 def test_a_property_is_a_key_and_a_value() -> None:
     with pytest.raises(click.BadParameter, match="'acks' is not KEY=VALUE"):
-        ClusterOptions(None, None, ("acks",)).settings(ProducerConfig)
+        ClusterOptions(None, {}, ("acks",)).settings(ProducerConfig)

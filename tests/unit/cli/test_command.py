@@ -53,6 +53,12 @@ def test_several_lines_become_one() -> None:
     assert run(MillstreamError("a\n  b"))[2] == "error: a b\n"
 
 
+def test_an_error_cannot_command_the_terminal() -> None:
+    assert (
+        run(MillstreamError("topic \x1b[31mred\u202e"))[2] == "error: topic \\x1b[31mred\\u202e\n"
+    )
+
+
 def test_programs_get_the_error_as_json() -> None:
     code, _, told = run(UnknownTopicOrPartition("no flights"), "--output", "json")
     assert code == 3

@@ -31,6 +31,20 @@ def test_an_unknown_verb_is_a_usage_error() -> None:
     assert "No such command" in result.output
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["topic", "list"], "topics"),
+        (["topics", "lst"], "list"),
+        (["groups", "descrbe"], "describe"),
+    ],
+)
+def test_a_name_that_is_nearly_right_gets_a_suggestion(typed: list[str], meant: str) -> None:
+    result = CliRunner().invoke(main, typed)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"; did you mean {meant}?\n")
+
+
 def test_the_version_is_told() -> None:
     assert __version__ in CliRunner().invoke(main, ["--version"]).output
 
@@ -73,6 +87,23 @@ def test_help_of_a_verb_imports_no_client(verb: str) -> None:
         (("topics", "alter", "a"), "say what to alter"),
         (("groups", "describe"), "name at least one GROUP"),
         (("groups", "reset-offsets", "g", "--execute", "--dry-run"), "not both"),
+        (("groups", "reset-offsets", "g"), "give exactly one new position"),
+        (("groups", "delete-offsets", "g"), "name the topics"),
+        (("groups", "list", "--state", "Foo"), "'Foo' is not one of"),
+        (("consume", "^("), "'^(' is not a regular expression"),
+        (("consume", "--include", "("), "'(' is not a regular expression"),
+        (("topics", "list", "--topic", "("), "'(' is not a regular expression"),
+        (("consume", "a", "-o", "9" * 30), "an offset must be between"),
+        (("consume", "a", "-o", "@" + "9" * 30), "a time must be between"),
+        (("consume", "a", "-o", "@1900-01-01"), "a time must be between"),
+        (("consume", "t\udcff"), r"b't\xff' is not text in UTF-8"),
+        (("produce", "t\udcff"), r"b't\xff' is not text in UTF-8"),
+        (("topics", "create", "t\udcff"), r"b't\xff' is not text in UTF-8"),
+        (("produce", "a", "-H", "h\udcff=1"), "a header's name must be text"),
+        (
+            ("perf", "produce", "a", "--payload-delimiter", "", "--payload-file", __file__),
+            "not be empty",
+        ),
     ],
 )
 def test_what_is_used_wrongly_is_told_before_anything_is_asked(

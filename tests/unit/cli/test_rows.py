@@ -20,6 +20,15 @@ def test_a_table_is_as_wide_as_what_stands_in_it() -> None:
     ]
 
 
+def test_what_others_wrote_cannot_command_the_terminal() -> None:
+    """A client's id is whatever the client says."""
+    rows = [{"client_id": "a\x1b[2J\n\u202eb", "lag": 1}]
+    assert table(rows, ("client_id", "lag")) == [
+        "CLIENT-ID          LAG",
+        "a\\x1b[2J\\n\\u202eb    1",
+    ]
+
+
 def test_nothing_is_no_table() -> None:
     assert table([], ("topic",)) == []
 

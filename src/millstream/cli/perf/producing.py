@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millstream.cli.arguments import ANY_BYTES
 from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options, pairs
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import Sent
@@ -73,7 +74,7 @@ class _Options:
     type=click.Path(exists=True, dir_okay=False),
     help="Values, in turn, instead of random ones.",
 )
-@click.option("--payload-delimiter", default="\\n", show_default=True)
+@click.option("--payload-delimiter", type=ANY_BYTES, default="\\n", show_default=True)
 @click.option(
     "--producer-props", "props", multiple=True, metavar="KEY=VALUE", help="The same as -X."
 )
@@ -139,8 +140,11 @@ def _payloads(options: _Options) -> Iterator[bytes]:
     from millstream.runtime.system import SystemRandom
 
     if options.payload_file is not None:
+        delimiter = unescaped(options.payload_delimiter)
+        if not delimiter:
+            raise click.UsageError("--payload-delimiter must not be empty")
         with Path(options.payload_file).open("rb") as file:
-            values = list(split(file, unescaped(options.payload_delimiter)))
+            values = list(split(file, delimiter))
         if not values:
             raise click.UsageError(f"{options.payload_file} is empty")
         return cycle(values)

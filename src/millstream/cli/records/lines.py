@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, NamedTuple, TypeAlias
 
+from millstream.cli.arguments import typed_bytes
 from millstream.clients.core.serialization import SerializationError
 
 Member: TypeAlias = Any  # Any: JSON of any type
@@ -77,11 +78,18 @@ class LineFormat:
             name, found, value = item.partition(self.header_key_separator)
             if not found:
                 raise _without("header's separator", item)
-            headers.append((name.decode(), self._or_null(value)))
+            headers.append((_text(name), self._or_null(value)))
         return headers
 
     def _or_null(self, text: bytes) -> bytes | None:
         return None if text == self.null else text
+
+
+def _text(name: bytes) -> str:
+    try:
+        return name.decode()
+    except UnicodeDecodeError as error:
+        raise SerializationError(f"a header's name must be UTF-8, not {name[:100]!r}") from error
 
 
 def _without(what: str, line: bytes) -> SerializationError:
@@ -94,7 +102,7 @@ def line_format(
     """Of our options and Kafka's reader properties, where these ask for more."""
 
     def separator(name: str, default: str) -> bytes:
-        return properties.get(name, default).encode()
+        return typed_bytes(properties.get(name, default))
 
     parses_key = properties.get("parse.key", "false").lower() == "true"
     parses_headers = properties.get("parse.headers", "false").lower() == "true"
@@ -107,7 +115,7 @@ def line_format(
         separator("headers.delimiter", "\t") if parses_headers else None,
         separator("headers.separator", ","),
         separator("headers.key.separator", ":"),
-        None if marker is None else marker.encode(),
+        None if marker is None else typed_bytes(marker),
     )
 
 
@@ -123,15 +131,43 @@ def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
         raise SerializationError(
             f'{line[:100]!r} is no record; write {{"key": ..., "value": ..., "headers": [[name, value]]}}'
         )
-    headers = members.get("headers")
-    items = headers.items() if isinstance(headers, dict) else headers or ()
-    return Line(
-        _content(members["value"]),
-        _content(members.get("key")),
-        [(str(name), _content(value)) for name, value in items] or None,
-        members.get("timestamp"),
-        members.get("partition") if keeps_partition else None,
-    )
+    try:
+        return Line(
+            _content(members["value"]),
+            _content(members.get("key")),
+            _header_list(members.get("headers")) or None,
+            _whole_number(members, "timestamp"),
+            _whole_number(members, "partition") if keeps_partition else None,
+        )
+    except ValueError as error:
+        raise SerializationError(f"{line[:100]!r} is no record: {error}") from error
+
+
+def _header_list(member: Member) -> Headers:
+    """Of `[[name, value], ...]`, or of an object. Raises ValueError."""
+    items = list(member.items()) if isinstance(member, dict) else member or []
+    if not isinstance(items, list) or not all(
+        isinstance(each, list | tuple) and len(each) == 2 for each in items
+    ):
+        raise ValueError("headers must be [[name, value], ...]")
+    return [(str(name), _content(value)) for name, value in items]
+
+
+def _whole_number(members: Mapping[str, Member], name: str) -> int | None:
+    """From 0 on, as both fields count. Raises ValueError."""
+    number = members.get(name)
+    if isinstance(number, bool) or not isinstance(number, int | None):
+        raise ValueError(f"{name} must be a whole number")  # noqa: TRY004 - its caller tells of one kind of error
+    if number is not None and not 0 <= number < 2**63:
+        raise ValueError(f"{name} must be between 0 and 2**63 - 1")
+    return number
+
+
+def _base64(member: Member) -> bytes:
+    """Raises ValueError."""
+    if not isinstance(member, str):
+        raise ValueError("base64 must be text")  # noqa: TRY004 - its caller tells of one kind of error
+    return b64decode(member, validate=True)
 
 
 def _content(member: Member) -> bytes | None:
@@ -142,5 +178,5 @@ def _content(member: Member) -> bytes | None:
     if isinstance(member, str):
         return member.encode()
     if isinstance(member, dict) and member.keys() == {"base64"}:
-        return b64decode(member["base64"])
+        return _base64(member["base64"])
     return orjson.dumps(member)

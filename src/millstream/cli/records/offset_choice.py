@@ -42,7 +42,9 @@ class Bounds:
 
 def parse_bounds(items: Iterable[str], since: str | None, now_ms: int) -> Bounds:
     """Raises click.BadParameter saying what can be written."""
-    start: Start | None = None if since is None else Start("time", now_ms - duration_ms(since))
+    start: Start | None = None
+    if since is not None:
+        start = Start("time", max(0, now_ms - duration_ms(since)))
     stop_ms: int | None = None
     for item in items:
         if item.startswith("e@"):
@@ -61,7 +63,9 @@ def _start(item: str) -> Start:
         return Start("time", timestamp_ms(item.partition("@")[2]))
     if re.fullmatch(r"-?\d+", item):
         number = int(item)
-        return Start("tail", -number) if item.startswith("-") else Start("offset", number)
+        if item.startswith("-"):
+            return Start("tail", -number)
+        return Start("offset", _int64(number, "an offset", "-o"))
     raise click.BadParameter(
         f"{item!r} is none of beginning, end, stored, OFFSET, -COUNT, @TIME, s@TIME, e@TIME",
         param_hint="-o",
@@ -70,15 +74,25 @@ def _start(item: str) -> Start:
 
 def timestamp_ms(text: str) -> int:
     """Milliseconds since 1970, or ISO 8601; a time without a zone is UTC, as in Kafka's tools."""
-    if text.isdecimal():
-        return int(text)
     try:
+        if text.isdecimal():
+            return _int64(int(text), "a time")
         time = datetime.fromisoformat(text)
-        return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
+        zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return _int64(round(zoned.timestamp() * 1000), "a time")
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is no time; write milliseconds since 1970, or 2026-01-31T12:00:00"
         ) from None
+
+
+def _int64(number: int, what: str, hint: str | None = None) -> int:
+    """Raises BadParameter for what Kafka's 64 bits cannot hold, and for numbers below 0."""
+    if not 0 <= number < 2**63:
+        raise click.BadParameter(
+            f"{what} must be between 0 and 2**63 - 1, not {number}", param_hint=hint
+        )
+    return number
 
 
 def duration_ms(text: str) -> int:

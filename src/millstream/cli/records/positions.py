@@ -19,6 +19,7 @@ def partitions_of(
     admin: Admin, names: Iterable[str], pattern: str | None, wanted: set[int] | None
 ) -> list[TopicPartition]:
     """Of the topics named, or of those whose whole name matches. Raises UnknownTopicOrPartition."""
+    names = list(names)
     if pattern is not None:
         names = [name for name in admin.list_topics() if re.fullmatch(pattern, name)]
     topics = admin.describe_topics(names).raise_errors()
@@ -29,10 +30,15 @@ def partitions_of(
         if wanted is None or described.partition in wanted
     ]
     if not partitions:
-        raise click.UsageError(
-            "no such partition" if pattern is None else f"no topic matches {pattern}"
-        )
+        raise click.UsageError(_why_none(names, pattern, wanted))
     return partitions
+
+
+def _why_none(names: Iterable[str], pattern: str | None, wanted: set[int] | None) -> str:
+    if pattern is not None and not list(names):
+        return f"no topic matches {pattern}"
+    numbers = ", ".join(map(str, sorted(wanted or ())))
+    return f"{', '.join(names)}: there is no partition {numbers}"
 
 
 def partition_numbers(items: Iterable[str]) -> set[int] | None:

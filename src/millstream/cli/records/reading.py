@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from millstream.cli.terminal import counted
 from millstream.clients.core.serialization import SerializationError
 from millstream.model import TopicPartition
 
@@ -83,7 +84,9 @@ class Reading:
                 return
 
     def summary(self) -> str:
-        return f"{self.count} records read" + (f", {self.skipped} skipped" if self.skipped else "")
+        return f"{counted(self.count, 'record')} read" + (
+            f", {self.skipped} skipped" if self.skipped else ""
+        )
 
     def _room(self) -> int:
         if self.count_max is None:

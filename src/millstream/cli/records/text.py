@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from base64 import standard_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from struct import pack
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import click
+
+from millstream.cli.arguments import typed_bytes
+from millstream.cli.terminal import printable
 
 Datum: TypeAlias = Any  # Any: what a deserializer made; bytes where there was none
 
@@ -50,7 +53,7 @@ def with_headers(write: Write) -> Write:
 
 def plain(key_separator: str | None, delimiter: str, null: str) -> Write:
     """The value, behind its key if there is a separator."""
-    end, null_bytes = unescaped(delimiter), null.encode()
+    end, null_bytes = unescaped(delimiter), typed_bytes(null)
     if key_separator is None:
         return lambda record: as_bytes(record.value, null_bytes) + end
     between = unescaped(key_separator)
@@ -98,7 +101,7 @@ def _fields(null: bytes) -> Mapping[str, Write]:
 
 def formatted(template: str, null: str = "") -> Write:
     """By kcat's -f: %s value, %S its length, %R that as four bytes, %k %K key, %T time, %h headers, %t %p %o, escapes."""
-    fields = _fields(null.encode())
+    fields = _fields(typed_bytes(null))
     parts: list[bytes | Write] = []
     for field, code, escape, literal in _TOKEN.findall(template):
         if field:
@@ -111,9 +114,9 @@ def formatted(template: str, null: str = "") -> Write:
         elif code:
             parts.append(bytes([int(code, 16)]))
         elif escape:
-            parts.append(_ESCAPES.get(escape, b"\\" + escape.encode()))
+            parts.append(_ESCAPES.get(escape, b"\\" + typed_bytes(escape)))
         else:
-            parts.append(literal.encode())
+            parts.append(typed_bytes(literal))
     return lambda record: b"".join(
         part if isinstance(part, bytes) else part(record) for part in parts
     )
@@ -142,8 +145,8 @@ class ConsoleFormat:
 
     def write(self, record: Shown) -> bytes:
         """In the order of Kafka's DefaultMessageFormatter."""
-        null = self.null_literal.encode()
-        headers = self.headers_separator.encode().join(
+        null = typed_bytes(self.null_literal)
+        headers = typed_bytes(self.headers_separator).join(
             name.encode() + b":" + (null if value is None else value)
             for name, value in record.headers
         )
@@ -208,16 +211,41 @@ def _json(datum: Datum) -> Datum:
         return {"base64": standard_b64encode(datum).decode("ascii")}
 
 
-# ---- a table
-
-TABLE_HEAD: Final = b"PARTITION  OFFSET      TIME                      KEY              VALUE\n"
+# ---- a table, for people
 
 
-def table_row(record: Shown) -> bytes:
-    time = datetime.fromtimestamp(record.timestamp_ms / 1000, UTC).isoformat(
-        timespec="milliseconds"
-    )
-    key = as_bytes(record.key, b"-").decode("utf-8", "replace")
-    value = as_bytes(record.value, b"-").decode("utf-8", "replace")
-    zoned = time.replace("+00:00", "Z")
-    return f"{record.partition:<9}  {record.offset:<10}  {zoned:<24}  {key:<15}  {value}\n".encode()
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows as wide as they are; one record is one line. `topic_width` is 0 where there is one topic only."""
+
+    topic_width: int = 0
+
+    def head(self) -> bytes:
+        topic = f"{'TOPIC':<{self.topic_width}}  " if self.topic_width else ""
+        return f"{topic}PARTITION  OFFSET      TIME                      KEY              VALUE\n".encode()
+
+    def row(self, record: Shown) -> bytes:
+        topic = f"{printable(record.topic):<{self.topic_width}}  " if self.topic_width else ""
+        key, value = _cell(record.key), _cell(record.value)
+        time = _time(record.timestamp_ms)
+        return f"{topic}{record.partition:<9}  {record.offset:<10}  {time:<24}  {key:<15}  {value}\n".encode()
+
+
+def table(topics: Sequence[str], *, more_may_come: bool) -> Table:
+    """With a column for the topic, if there are several or `more_may_come`."""
+    if len(topics) < 2 and not more_may_come:
+        return Table()
+    return Table(max(map(len, (*topics, "TOPIC"))))
+
+
+def _cell(datum: Datum) -> str:
+    return printable(as_bytes(datum, b"-").decode("utf-8", "replace"))
+
+
+def _time(timestamp_ms: int) -> str:
+    """ISO 8601 in UTC; the number itself where the calendar does not reach so far."""
+    try:
+        time = datetime.fromtimestamp(timestamp_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(timestamp_ms)
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

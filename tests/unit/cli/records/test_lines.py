@@ -64,7 +64,28 @@ def test_an_envelope_needs_a_value_and_may_have_the_rest() -> None:
     ) == Line(None, b'{"id":1}', [("a", b"1")], 5)
 
 
-@pytest.mark.parametrize("line", [b"plain", b"[1]", b'{"key": "x"}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"plain",
+        b"[1]",
+        b'{"key": "x"}',
+        b'{"value":1,"headers":5}',
+        b'{"value":1,"headers":[[1]]}',
+        b'{"value":1,"timestamp":"x"}',
+        b'{"value":1,"timestamp":-5}',
+        b'{"value":1,"timestamp":9223372036854775808}',
+        b'{"value":1,"partition":1.5}',
+        b'{"value":{"base64":"%%"}}',
+        b'{"value":{"base64":5}}',
+    ],
+)
 def test_what_is_no_envelope_is_refused(line: bytes) -> None:
     with pytest.raises(SerializationError):
-        parse_envelope(line, keeps_partition=False)
+        parse_envelope(line, keeps_partition=True)
+
+
+def test_a_headers_name_must_be_text() -> None:
+    parse = line_format({"parse.headers": "true"}, None, None).parse
+    with pytest.raises(SerializationError, match="a header's name must be UTF-8"):
+        parse(b"\xff:1\tvalue")

@@ -5,13 +5,12 @@ import pytest
 
 from millstream.cli.records.lines import parse_envelope
 from millstream.cli.records.text import (
-    TABLE_HEAD,
     Shown,
     console_format,
     formatted,
     json_line,
     plain,
-    table_row,
+    table,
     unescaped,
     with_headers,
 )
@@ -95,9 +94,37 @@ def test_a_json_line_has_everything_and_is_taken_back() -> None:
 
 
 def test_a_row_of_the_table_stands_under_its_head() -> None:
-    row = table_row(RECORD)
+    shown = table(["flights"], more_may_come=False)
+    row = shown.row(RECORD)
     assert row.startswith(b"2          41          2013-01-01T05:00:00.000Z  UA")
-    assert row.index(b"late") == TABLE_HEAD.index(b"VALUE")
+    assert row.index(b"late") == shown.head().index(b"VALUE")
+
+
+def test_records_of_several_topics_have_a_column_for_the_topic() -> None:
+    several = table(["flights", "a"], more_may_come=False)
+    assert several.head().startswith(b"TOPIC    PARTITION")
+    assert several.row(RECORD).startswith(b"flights  2   ")
+    assert table([], more_may_come=True).row(RECORD).startswith(b"flights  2   ")
+
+
+def test_what_a_record_holds_cannot_command_the_terminal() -> None:
+    """Escape sequences (also the one-byte CSI of C1), line ends and overrides of the direction are shown."""
+    evil = RECORD._replace(key=b"\x1b]0;title\x07", value="a\nb\x9b2J\u202e\x7f".encode())
+    row = table(["flights"], more_may_come=False).row(evil).decode()
+    assert row.count("\n") == 1
+    assert row.removesuffix("\n").isprintable()
+    assert "\\x1b]0;title\\x07" in row
+    assert "a\\nb\\x9b2J\\u202e\\x7f" in row
+
+
+def test_a_time_beyond_the_calendar_is_its_number() -> None:
+    row = table(["flights"], more_may_come=False).row(RECORD._replace(timestamp_ms=2**62))
+    assert str(2**62).encode() in row
+
+
+def test_bytes_that_are_no_text_stay_as_they_were_typed() -> None:
+    assert unescaped("k\udcff") == b"k\xff"
+    assert formatted("%s\udcff", "\udcfe")(NULLS) == b"\xfe\xff"
 
 
 def test_escapes_in_separators_mean_bytes() -> None:

@@ -1,0 +1,88 @@
+"""What users type, as Python gives it: bytes of the command line that are no UTF-8 arrive as lone surrogates (PEP 383).
+
+A key, a value or a separator may be any bytes: its option has the type ANY_BYTES, and `typed_bytes` gives the bytes back.
+Everything else is text: names of topics and groups, addresses, settings. `refuse_bytes` says so before anything is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
+
+import click
+
+if TYPE_CHECKING:
+    _TextType = click.ParamType[str]
+else:
+    _TextType = click.ParamType  # older releases of click have no generic type
+
+
+class _AnyBytes(_TextType):
+    """Text, or bytes that are not text."""
+
+    name = "text"
+
+
+ANY_BYTES: Final = _AnyBytes()
+
+
+def checked_pattern(pattern: str) -> str:
+    """`pattern` itself. Raises BadParameter where it is no regular expression."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise click.BadParameter(f"{pattern!r} is not a regular expression: {error}") from error
+    return pattern
+
+
+class _Pattern(_TextType):
+    """A regular expression, checked before anything is asked."""
+
+    name = "regex"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return checked_pattern(value)
+
+
+PATTERN: Final = _Pattern()
+
+
+def typed_bytes(text: str) -> bytes:
+    """The bytes that were typed: `text` in UTF-8, and what is no UTF-8 as it came."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def as_text(text: str, what: str) -> str:
+    """`text` itself. Raises UsageError where it is no UTF-8."""
+    if not _is_text(text):
+        raise click.UsageError(f"{what} must be text in UTF-8, not {typed_bytes(text)!r}")
+    return text
+
+
+def refuse_bytes(context: click.Context) -> None:
+    """Raises BadParameter for a parameter that must be text and is not."""
+    for parameter in context.command.params:
+        if parameter.type is ANY_BYTES or isinstance(parameter.type, click.Path):
+            continue
+        for text in _texts(context.params.get(parameter.name or "")):
+            if not _is_text(text):
+                raise click.BadParameter(
+                    f"{typed_bytes(text)!r} is not text in UTF-8", context, parameter
+                )
+
+
+def _texts(given: object) -> Iterator[str]:
+    if isinstance(given, str):
+        yield given
+    elif isinstance(given, Iterable):
+        yield from (each for each in given if isinstance(each, str))
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

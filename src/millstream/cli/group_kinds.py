@@ -1,0 +1,78 @@
+"""Groups of consumers and share groups behind one interface: what the verbs ask of a group, whatever kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from millstream.errors import GroupIdNotFound
+
+if TYPE_CHECKING:
+    from millstream.clients.admin import GroupDescription, Results
+    from millstream.clients.blocking import Admin
+    from millstream.errors import KafkaError
+    from millstream.model import TopicPartition
+
+
+def described_groups(admin: Admin, names: Iterable[str]) -> Results[str, GroupDescription]:
+    """By name; GroupIdNotFound where no kind of group has that name."""
+    found = admin.describe_groups(names)
+    others = [name for name, error in found.errors().items() if isinstance(error, GroupIdNotFound)]
+    if others:
+        shared = admin.describe_share_groups(others)
+        found.update({name: shared[name] for name in others if name not in shared.errors()})
+    return found
+
+
+def is_share_group(group: GroupDescription | None) -> bool:
+    """None stands for a group that does not exist yet."""
+    from millstream.clients.admin import GroupType
+
+    return group is not None and group.type is GroupType.SHARE
+
+
+def current_offsets(
+    admin: Admin, group_id: str, *, shared: bool
+) -> dict[TopicPartition, tuple[int, int | None]]:
+    """Where the group is in each partition, and its lag where the broker knows it (of share groups, which acknowledge
+    out of order).
+    """
+    if shared:
+        starts = admin.list_share_group_offsets([group_id]).result(group_id)
+        found = {tp: starts.result(tp) for tp in starts}
+        return {tp: (each.start_offset, each.lag) for tp, each in found.items()}
+    offsets = admin.list_consumer_group_offsets([group_id]).result(group_id)
+    return {tp: (offsets.result(tp).offset, None) for tp in offsets}
+
+
+def move_offsets(
+    admin: Admin, group_id: str, offsets: Mapping[TopicPartition, int], *, shared: bool
+) -> dict[TopicPartition, KafkaError]:
+    """The errors of the partitions that could not be moved."""
+    from millstream.clients import OffsetAndMetadata
+
+    if shared:
+        return admin.alter_share_group_offsets(group_id, offsets).errors()
+    moved = {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
+    return admin.alter_consumer_group_offsets(group_id, moved).errors()
+
+
+def forget_offsets(
+    admin: Admin,
+    group_id: str,
+    targets: Mapping[str, set[int] | None],
+    partitions: Iterable[TopicPartition],
+    *,
+    shared: bool,
+) -> dict[TopicPartition, KafkaError]:
+    """`partitions` are those of `targets`. Raises UsageError for some partitions of a topic that a share group reads."""
+    if not shared:
+        return admin.delete_consumer_group_offsets(group_id, partitions).errors()
+    if any(numbers is not None for numbers in targets.values()):
+        raise click.UsageError(
+            f"{group_id} is a share group: its offsets are deleted for whole topics; write --topic TOPIC"
+        )
+    errors = admin.delete_share_group_offsets(group_id, targets).errors()
+    return {tp: errors[tp.topic] for tp in partitions if tp.topic in errors}

@@ -1,0 +1,30 @@
+r"""Text that others wrote (records, names, messages of a broker), made safe to print to a person's terminal.
+
+A terminal obeys what it is sent: an escape sequence in a record could move the cursor, change the window's title or hide
+a row, a newline could forge one, and a bidirectional override could turn a name around. So what is printed for people
+shows such characters as escapes, as in `\x1b`. What is written for programs (raw values, JSON) is not changed.
+"""
+
+from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    r"""`text` with every character that cannot be seen written as an escape: `\n`, `\x9b`, `\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 record`, `2 records`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def shortened(names: list[str], most: int = 10) -> str:
+    """The first few of a long list of names, and how many more there are."""
+    listed = ", ".join(names[:most])
+    return f"{listed} and {len(names) - most} more" if len(names) > most else listed
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
