@@ -14,6 +14,7 @@ _LOGGER = logging.getLogger(__name__)
 LEAVES: Final = (
     "millstream.clients.core.consumer_record",
     "millstream.clients.core.murmur2",
+    "millstream.records.record_check",
     "millstream.records.walker",
     "millstream.records.writer",
 )

@@ -492,7 +492,7 @@ def test_a_follower_keeps_the_leaders_offsets_and_epochs(world):
     follower = world.open()
     assert follower.append_as_follower(data, world.now) == AppendInfo(0, 1)
     assert follower.leader_epochs.entries == ((4, 0),)
-    with pytest.raises(OffsetOutOfRange, match="the log of t-0 ends at 2"):
+    with pytest.raises(OffsetOutOfRange, match="the log ends at 2"):
         follower.append_as_follower(data, world.now)
 
 
