@@ -13,7 +13,10 @@ from millstream.errors import MalformedMessage
 RECEIVE_BUFFER_BYTES = 64 * 1024
 _SIZE_BYTES = 4
 _TRUST_FACTOR = 32
-"""A frame's buffer is at most this many times what has arrived of it: a size alone must not make us allocate."""
+_GROWTH = memoryview(bytes(1024 * 1024))
+"""A frame's buffer grows by as much as this many times what has arrived, at most by a piece: a size alone must not make us allocate,
+and a hundred megabytes at once would take the time of others.
+"""
 _NOTHING = memoryview(b"")
 
 
@@ -53,7 +56,7 @@ class FrameReceiver:
             self.keep_rest()
             return self._shared
         if self._filled == len(self._frame):
-            self._grow_frame(self._frame)
+            self._frame += _GROWTH[: self._growth()]
         return memoryview(self._frame)[self._filled :]
 
     def received(self, count: int) -> None:
@@ -95,14 +98,12 @@ class FrameReceiver:
     def _begin_frame(self, size: int, first_bytes: memoryview) -> None:
         self._frame_size = size
         self._filled = len(first_bytes)
-        trusted = max(RECEIVE_BUFFER_BYTES, self._filled * _TRUST_FACTOR)
-        self._frame = bytearray(min(size, trusted))
+        self._frame = bytearray(self._filled + self._growth())
         self._frame[: self._filled] = first_bytes
 
-    def _grow_frame(self, frame: bytearray) -> None:
-        larger = bytearray(min(self._frame_size, len(frame) * _TRUST_FACTOR))
-        larger[: len(frame)] = frame
-        self._frame = larger
+    def _growth(self) -> int:
+        trusted = max(RECEIVE_BUFFER_BYTES, self._filled * _TRUST_FACTOR)
+        return min(self._frame_size - self._filled, trusted, len(_GROWTH))
 
 
 def _impossible_size(size: int, prefix: bytes, size_max: int) -> MalformedMessage:
