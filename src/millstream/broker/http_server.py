@@ -1,12 +1,13 @@
 """A small HTTP server for probes and scrapes: GET and HEAD, one request a connection, a few connections at a time.
 
-Owns sockets, limits and deadlines. What is said under which path is the responder's business.
+Owns sockets, limits and deadlines. What is said under which path is the responder's business. A probe must be answered however
+many slow clients there are, or the node would be restarted for nothing: when there are too many connections the one that has been
+silent for the longest time makes room, and if all have asked, the one that has been reading its answer for the longest time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -50,7 +51,11 @@ class HttpServer:
         """Raises ConfigError with a sentence for the operator."""
         self._listening = open_listening_socket(host, port, CONNECTIONS_MAX)
         self._respond: Responder = lambda _path: plain(HTTPStatus.SERVICE_UNAVAILABLE, "")
-        self._open = 0
+        self._silent: dict[asyncio.Task[None], None] = {}
+        """Who has not asked yet, the oldest first."""
+        self._answered: dict[asyncio.Task[None], None] = {}
+        """Who is being answered, the oldest first."""
+        self._making = asyncio.Lock()
 
     @property
     def url(self) -> str:
@@ -67,7 +72,10 @@ class HttpServer:
         async with asyncio.TaskGroup() as tasks:
 
             def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                tasks.create_task(self._converse(reader, writer))
+                task = tasks.create_task(self._converse(reader, writer))
+                self._silent[task] = None
+                task.add_done_callback(self._forget)
+                self._make_room()
 
             server = await asyncio.start_server(accept, sock=self._listening, limit=HEAD_BYTES_MAX)
             try:
@@ -75,15 +83,28 @@ class HttpServer:
             finally:
                 server.close()
 
+    def _make_room(self) -> None:
+        if len(self._silent) + len(self._answered) > CONNECTIONS_MAX:
+            crowded = self._silent if len(self._silent) > 1 else self._answered
+            oldest = next(iter(crowded))
+            self._forget(oldest)
+            # Not before its first step: its connection would stay open.
+            asyncio.get_running_loop().call_soon(oldest.cancel)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._silent.pop(task, None)
+        self._answered.pop(task, None)
+
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request. Whoever is slow, says nothing sensible or goes away is dropped without a word."""
-        self._open += 1
         try:
-            if self._open <= CONNECTIONS_MAX:
-                async with asyncio.timeout(_REQUEST_TIMEOUT_S):
-                    head = await reader.readuntil(b"\r\n\r\n")
-                async with asyncio.timeout(_RESPONSE_TIMEOUT_S):
-                    await self._answer(head, writer)
+            async with asyncio.timeout(_REQUEST_TIMEOUT_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+            self._asked()
+            async with asyncio.timeout(_RESPONSE_TIMEOUT_S):
+                await self._answer(head, writer)
+                writer.close()
+                await writer.wait_closed()
         except (
             TimeoutError,
             OSError,
@@ -94,10 +115,13 @@ class HttpServer:
         except Exception:
             _LOGGER.exception("a page could not be made")  # no probe may take the node down
         finally:
-            self._open -= 1
-            writer.close()
-            with contextlib.suppress(OSError):
-                await writer.wait_closed()
+            writer.transport.abort()  # close() would wait until all is read; once closed it does nothing
+
+    def _asked(self) -> None:
+        task = asyncio.current_task()
+        if task in self._silent:
+            del self._silent[task]
+            self._answered[task] = None
 
     async def _answer(self, head: bytes, writer: asyncio.StreamWriter) -> None:
         method, path = _request_line(head)
@@ -109,10 +133,15 @@ class HttpServer:
             "Connection: close\r\n\r\n".encode()
         )
         if method != "HEAD":
-            async for piece in response.body:
+            while (piece := await self._next_piece(response.body)) is not None:
                 writer.write(piece)
                 await writer.drain()
         await writer.drain()
+
+    async def _next_piece(self, body: AsyncIterator[bytes]) -> bytes | None:
+        """One at a time is made, so that many who scrape at once take no more of the loop than one."""
+        async with self._making:
+            return await anext(body, None)
 
 
 def _request_line(head: bytes) -> tuple[str, str]:
