@@ -12,6 +12,7 @@ from millstream.controller.controller import Controller
 from millstream.errors import KafkaError, TopicAlreadyExists
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.quoting import some_of
 
 _LOGGER = logging.getLogger(__name__)
 _CREATION_TIMEOUT_MS: Final = 5_000
@@ -27,7 +28,9 @@ async def create_missing_topics(node: Node, names: Sequence[str]) -> None:
     try:
         response = await node.controller.submit(Controller.handle_create_topics, request)
     except KafkaError as error:
-        _LOGGER.warning("topics %s were asked for and could not be created: %s", list(names), error)
+        _LOGGER.warning(
+            "topics %s were asked for and could not be created: %s", some_of(names), error
+        )
         return
     for result in response.topics:
         if result.error_code not in (0, TopicAlreadyExists.code):

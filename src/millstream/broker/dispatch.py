@@ -22,6 +22,7 @@ from millstream.protocol.api import ApiKey, Message, request_class, response_cla
 from millstream.protocol.frames import decode_request_header, encode_response
 from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 from millstream.protocol.generated.headers import RequestHeader
+from millstream.quoting import shortened
 
 _LOGGER = logging.getLogger(__name__)
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
@@ -144,7 +145,7 @@ def _failed(route: _Route, header: RequestHeader, message: Message, error: Excep
     if not isinstance(error, KafkaError):
         _LOGGER.error(
             "%s v%d from client %r failed unexpectedly",
-            key.name, version, header.client_id, exc_info=error,
+            key.name, version, shortened(header.client_id or ""), exc_info=error,
         )  # fmt: skip
         error = UnknownServerError()
     route.metrics.errors[error.code] += 1

@@ -17,6 +17,7 @@ from millstream.controller.controller import Controller
 from millstream.coordinator.group.streams.configured_topology import InternalTopic
 from millstream.errors import KafkaError, TopicAlreadyExists, error_for
 from millstream.protocol.generated.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from millstream.quoting import some_of
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ class StreamsInternalTopics:
         try:
             response = await self._controller.submit(Controller.handle_create_topics, request)
         except KafkaError as error:
-            _LOGGER.warning("internal topics %s could not be created: %s", names, error)
+            _LOGGER.warning("internal topics %s could not be created: %s", some_of(names), error)
             for name in names:
                 self._remember(name, str(error), retry_after_ms)
         else:
@@ -81,13 +82,16 @@ class StreamsInternalTopics:
             self._in_flight.difference_update(names)
 
     def _note(self, response: CreateTopicsResponse, retry_after_ms: int) -> None:
+        refused = []
         for result in response.topics:
             if result.error_code in (0, TopicAlreadyExists.code):
                 self._failures.pop(result.name, None)
                 continue
             message = result.error_message or str(error_for(result.error_code))
-            _LOGGER.warning("internal topic %s could not be created: %s", result.name, message)
+            refused.append(f"{result.name} ({message})")
             self._remember(result.name, message, retry_after_ms)
+        if refused:
+            _LOGGER.warning("internal topics could not be created: %s", some_of(refused))
 
     def _remember(self, name: str, message: str, retry_after_ms: int) -> None:
         self._failures.pop(name, None)

@@ -11,9 +11,15 @@ import logging
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 from millstream.broker.log_levels import LEVELS, level_name
+from millstream.cli.terminal import printable
 from millstream.errors import ConfigError
+from millstream.quoting import shortened
+
+_LINE_CHARACTERS_MAX: Final = 10_000
+"""What is logged may quote what a client sent, and that may have megabytes."""
 
 
 class PlainFormat(logging.Formatter):
@@ -24,9 +30,10 @@ class PlainFormat(logging.Formatter):
         self._node_id = node_id
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{_time(record)} {level_name(record.levelno)} [node {self._node_id}] {record.name}: {record.getMessage()}"
+        message = printable(_message(record))  # a name with a newline in it would forge a line
+        line = f"{_time(record)} {level_name(record.levelno)} [node {self._node_id}] {record.name}: {message}"
         if record.exc_info:
-            line += f"\n{self.formatException(record.exc_info)}"
+            line += f"\n{_lines(self.formatException(record.exc_info))}"
         return line
 
 
@@ -43,10 +50,10 @@ class JsonFormat(logging.Formatter):
             "level": level_name(record.levelno),
             "node": self._node_id,
             "component": record.name,
-            "message": record.getMessage(),
+            "message": _message(record),
         }
         if record.exc_info:
-            event["error"] = self.formatException(record.exc_info)
+            event["error"] = _lines(self.formatException(record.exc_info))
         return json.dumps(event)
 
 
@@ -60,6 +67,14 @@ def write_log(form: str, node_id: int, environment: Mapping[str, str]) -> None:
     for item in filter(None, environment.get("KAFKA_LOG4J_LOGGERS", "").split(",")):
         name, _, level = item.partition("=")
         logging.getLogger(name.strip()).setLevel(_number(level))
+
+
+def _message(record: logging.LogRecord) -> str:
+    return shortened(record.getMessage(), _LINE_CHARACTERS_MAX)
+
+
+def _lines(trace: str) -> str:
+    return "\n".join(shortened(line, _LINE_CHARACTERS_MAX) for line in trace.split("\n"))
 
 
 def _number(level: str) -> int:

@@ -27,6 +27,7 @@ from millstream.net.request_handler import RequestHandler, Response
 from millstream.net.request_memory import RequestMemory
 from millstream.net.socket_writer import SocketWriter
 from millstream.net.turns import TURN_S, Turns
+from millstream.quoting import shortened
 
 _LOGGER = logging.getLogger(__name__)
 _READ_BYTES_PER_TURN: Final = 1024 * 1024
@@ -383,7 +384,11 @@ class Connection:
             return
         self.is_closed = True
         _LOGGER.log(
-            level, "connection %d from %s closed: %s", self.peer.connection_id, self.peer, reason
+            level,
+            "connection %d from %s closed: %s",
+            self.peer.connection_id,
+            self.peer,
+            shortened(reason),
         )
         self._stop_reading()
         if self._writing:

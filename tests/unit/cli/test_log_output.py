@@ -37,6 +37,20 @@ def test_json_lines_have_the_same_fields() -> None:
     assert "ValueError: x" in PlainFormat(3).format(event(error=ValueError("x")))
 
 
+@pytest.mark.parametrize("form", [PlainFormat(1), JsonFormat(1)])
+def test_a_line_is_bounded_whatever_it_quotes(form: logging.Formatter) -> None:
+    megabytes = "x" * 5_000_000
+    line = form.format(event(megabytes, error=ValueError(megabytes)))
+    assert len(line) < 21_000
+    assert "(5,000,000 characters)" in line
+
+
+def test_what_is_quoted_cannot_forge_a_line() -> None:
+    line = PlainFormat(1).format(event("topic a\n2023-11-14T22:13:20.125Z ERROR forged\x1b[2J"))
+    assert line.count("\n") == 0
+    assert "topic a\\n2023" in line
+
+
 @pytest.fixture
 def restored() -> Iterator[None]:
     root, named = logging.getLogger(), logging.getLogger("millstream.named")

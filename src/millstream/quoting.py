@@ -1,0 +1,25 @@
+"""How much of what somebody else chose is said in a message: enough to know it by, however long it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import islice
+from typing import Final
+
+TEXT_CHARACTERS_MAX: Final = 300
+"""More than the longest name of a topic."""
+NAMES_MAX: Final = 10
+
+
+def shortened(text: str, characters_max: int = TEXT_CHARACTERS_MAX) -> str:
+    """`text`, or its beginning and how long it is."""
+    if len(text) <= characters_max:
+        return text
+    return f"{text[:characters_max]}… ({len(text):,} characters)"
+
+
+def some_of(names: Collection[str]) -> str:
+    """The first few of `names`, and how many more there are."""
+    told = ", ".join(map(shortened, islice(names, NAMES_MAX)))
+    more = len(names) - NAMES_MAX
+    return f"{told} and {more:,} more" if more > 0 else told
