@@ -1,8 +1,9 @@
 """Compacts logs in the background: finds the one with the largest dirty part, cleans it, notes how far it got, looks again.
 
-Owns when, where and how fast; what is cleaned and how is the matter of `log.compaction`. A cleaning runs in the disk pool in
-small steps, one at a time, so that neither the event loop nor other work of the pool waits long; between two steps the
-log's owner, the event loop, swaps finished segments in. A log that cannot be cleaned is set aside, and the others go on.
+Owns when, where and how fast; what is cleaned and how is the matter of `log.compaction`. As many logs as log.cleaner.threads says
+are cleaned at a time, each in the disk pool in small steps, so that neither the event loop nor other work of the pool waits
+long; between two steps the log's owner, the event loop, swaps finished segments in. A log that cannot be cleaned is set aside,
+and the others go on.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Self, final
 
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.node_services import Partitions
+from millstream.broker.pace import Pace
 from millstream.errors import KafkaError, KafkaStorageError, MillstreamError
 from millstream.log.compaction import Compaction
 from millstream.log.compaction_plan import CompactionPlan
@@ -28,11 +30,14 @@ _LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CleanerSettings:
-    """Kafka's `log.cleaner.*`, as they are at the moment."""
+    """Kafka's `log.cleaner.*`, as they are at the moment. What all cleanings share is divided by their number."""
 
     map_bytes_max: int
     bytes_per_second_max: float
     backoff_ms: int
+    threads: int = 1
+    io_bytes: int = 262_144
+    """Read at once, and written at once."""
 
     @classmethod
     def of(cls, value_of: Callable[[str], ConfigValue]) -> Self:
@@ -45,7 +50,17 @@ class CleanerSettings:
         assert isinstance(load_factor, float), "a double in the table"
         assert isinstance(bytes_per_second, float), "a double in the table"
         assert isinstance(backoff_ms, int), "a long in the table"
-        return cls(int(dedupe_bytes * load_factor), bytes_per_second, backoff_ms)
+        threads, io_bytes = value_of("log.cleaner.threads"), value_of("log.cleaner.io.buffer.size")
+        assert isinstance(threads, int), "an int in the table"
+        assert isinstance(io_bytes, int), "an int in the table"
+        share = max(threads, 1)
+        return cls(
+            int(dedupe_bytes * load_factor) // share,
+            bytes_per_second,
+            backoff_ms,
+            threads,
+            io_bytes // share // 2,  # half for reading, half for writing
+        )
 
 
 @final
@@ -64,6 +79,8 @@ class LogCleaner:
         self._pool = pool
         self._clock = clock
         self._settings = settings
+        self._pace = Pace(lambda: settings().bytes_per_second_max)
+        self._in_work: set[PartitionLog] = set()
         self._uncleanable: set[PartitionLog] = set()
 
     @property
@@ -71,16 +88,30 @@ class LogCleaner:
         return len(self._uncleanable)
 
     async def run(self) -> None:
-        while True:
-            if not await self.clean_filthiest():
-                await asyncio.sleep(self._settings().backoff_ms / 1000)
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            running: set[asyncio.Task[bool]] = set()
+            while True:
+                backoff_s = max(self._settings().backoff_ms, 1) / 1000
+                while len(running) < self._settings().threads and (found := self._filthiest()):
+                    running.add(group.create_task(self._clean_or_set_aside(*found)))
+                if not running:
+                    await asyncio.sleep(backoff_s)
+                    continue
+                done, running = await asyncio.wait(
+                    running, timeout=backoff_s, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not all(task.result() for task in done):
+                    await asyncio.sleep(backoff_s)
 
     async def clean_filthiest(self) -> bool:
         """Cleans the log that needs it most; False when none does."""
         found = self._filthiest()
-        if found is None:
-            return False
-        log, plan = found
+        return found is not None and await self._clean_or_set_aside(*found)
+
+    async def _clean_or_set_aside(self, log: PartitionLog, plan: CompactionPlan) -> bool:
+        """False when the disk refused it."""
+        self._in_work.add(log)
         try:
             await self._clean(log, plan)
         except OSError as error:
@@ -90,6 +121,8 @@ class LogCleaner:
         except MillstreamError as error:
             if log.failure is None:
                 self._set_aside(log, error)
+        finally:
+            self._in_work.discard(log)
         return True
 
     def _set_aside(self, log: PartitionLog, error: Exception) -> None:
@@ -106,7 +139,8 @@ class LogCleaner:
         self._uncleanable &= logs.keys()
         due: list[tuple[PartitionLog, CompactionPlan]] = []
         for log, partition in logs.items():
-            if not log.config.is_compacted or log.failure or log in self._uncleanable:
+            passed_over = log in self._in_work or log in self._uncleanable
+            if passed_over or not log.config.is_compacted or log.failure:
                 continue
             try:
                 plan = log.plan_compaction(partition.high_watermark, now)
@@ -122,6 +156,7 @@ class LogCleaner:
         compaction = Compaction(
             plan,
             map_bytes_max=settings.map_bytes_max,
+            io_bytes=settings.io_bytes,
             now_ms=self._clock.now().wall_ms,
         )
         steps = compaction.steps()
@@ -134,7 +169,7 @@ class LogCleaner:
                     "%s changed while it was compacted; the next round begins anew", log.partition
                 )
                 return
-            await asyncio.sleep(step.moved_bytes / settings.bytes_per_second_max)
+            await self._pace.moved(step.moved_bytes)
         log.complete_compaction(compaction.end_offset)
         _LOGGER.info(
             "%s is compacted up to offset %d: %d bytes became %d",

@@ -5,6 +5,7 @@ log directory -> metadata log -> quorum -> controller -> image -> partitions -> 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -125,7 +126,14 @@ class NodeParts:
         )
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
-        self._moves = ReplicaMoves(directories, pool, tasks, clock, self._tell_moved)
+        self._moves = ReplicaMoves(
+            directories,
+            pool,
+            tasks,
+            clock,
+            on_moved=self._tell_moved,
+            bytes_per_second_max=self._moved_bytes_per_second_max,
+        )
         self._background = BackgroundWork(directories, self._partitions, self._flusher, pool, clock)
         self._cleaner = LogCleaner(
             self._partitions, directories.of, pool, clock, self._cleaner_settings
@@ -202,6 +210,10 @@ class NodeParts:
         image, config = self._controller.image, self._config
         settings = BrokerSettings.of(image, self._identity.node_id, config.settings)
         return settings.values(BROKER_CONFIGS)(name)
+
+    def _moved_bytes_per_second_max(self) -> float:
+        limit = self._setting("replica.alter.log.dirs.io.max.bytes.per.second")
+        return limit if isinstance(limit, int) else math.inf
 
     def _cleaner_settings(self) -> CleanerSettings:
         return CleanerSettings.of(self._setting)

@@ -3,18 +3,21 @@
     current log ─ copied batch by batch ─▶ future log, in a directory `*-future` ─ caught up, synced ─▶ takes its place
 
 The future log is this module's until it takes over; the last step happens without giving way to anybody, so that no record is
-written to a log that is about to leave. A move that a restart interrupts begins anew.
+written to a log that is about to leave. A move that a restart interrupts begins anew. All moves together keep to
+`replica.alter.log.dirs.io.max.bytes.per.second`, but for the last step of each.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Final, final
 
 from millstream.broker.disk_pool import DiskPool
 from millstream.broker.node_services import Partitions, Tasks
+from millstream.broker.pace import Pace
 from millstream.errors import KafkaError
 from millstream.log.file_range import FileRange
 from millstream.log.log_directories import LogDirectories
@@ -38,14 +41,18 @@ class ReplicaMoves:
         pool: DiskPool,
         tasks: Tasks,
         clock: Clock,
+        *,
         on_moved: Callable[[Partition, LogDirectory], None],
+        bytes_per_second_max: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        """`on_moved` is told once a replica lives in another directory."""
+        """`on_moved` is told once a replica lives in another directory; `bytes_per_second_max` may change at any time."""
         self._directories = directories
         self._pool = pool
         self._tasks = tasks
         self._clock = clock
         self._on_moved = on_moved
+        self._bytes_per_second_max = bytes_per_second_max
+        self._pace = Pace(bytes_per_second_max)
         self._targets: dict[TopicPartition, LogDirectory] = {}
         """Where each moving replica goes; a copier that finds another target than its own gives up."""
 
@@ -71,7 +78,8 @@ class ReplicaMoves:
         name = hosted.topic_partition
         try:
             while self._is_wanted(hosted, target):
-                if await self._copy(hosted.log, future):
+                if copied := await self._copy(hosted.log, future):
+                    await self._pace.moved(copied)
                     continue
                 await self._pool.run(partial(future.flush, self._clock.now()))
                 if self._is_wanted(hosted, target) and self._take_over(hosted, future, target):
@@ -91,25 +99,26 @@ class ReplicaMoves:
             and target.failure is None
         )
 
-    async def _copy(self, current: PartitionLog, future: PartitionLog) -> bool:
-        """One piece; false when so little is missing that the last step can copy it."""
+    async def _copy(self, current: PartitionLog, future: PartitionLog) -> int:
+        """One piece of at most what may be copied in a second; 0 when so little is missing that the last step can copy it."""
         if current.readable_bytes(future.log_end_offset, current.log_end_offset) < _LAST_STEP_BYTES:
-            return False
-        await self._pool.run(self._copying(current, future, _COPY_BYTES))
-        return True
+            return 0
+        bytes_max = int(min(_COPY_BYTES, max(self._bytes_per_second_max(), 1)))
+        return await self._pool.run(self._copying(current, future, bytes_max))
 
     def _copying(
         self, current: PartitionLog, future: PartitionLog, bytes_max: int
-    ) -> Callable[[], None]:
+    ) -> Callable[[], int]:
         now = self._clock.now()
         if future.log_end_offset < current.log_start_offset:
             future.truncate_fully_and_start_at(current.log_start_offset, now)
         records = current.read(future.log_end_offset, bytes_max, current.log_end_offset).records
 
-        def copy() -> None:
+        def copy() -> int:
             data = records.read() if isinstance(records, FileRange) else records
             if data:
                 future.append_as_follower(memoryview(bytearray(data)), now)
+            return len(data)
 
         return copy
 

@@ -52,8 +52,12 @@ class Compaction:
         *,
         map_bytes_max: int,
         now_ms: int,
+        io_bytes: int = 262_144,
     ) -> None:
+        """`io_bytes`: how much is read at once, or as much as one batch needs; and written at once, up to a step."""
         self._plan = plan
+        self._io_bytes = io_bytes
+        self._step_bytes = min(_STEP_BYTES, io_bytes)
         self._offsets = OffsetMap(map_bytes_max)
         self._now_ms = now_ms
 
@@ -90,7 +94,9 @@ class Compaction:
         for segment in dirty:
             start = segment.position_of(max(plan.first_dirty_offset, segment.base_offset))
             start = segment.size_bytes if start is None else start
-            for _, header, batch in scan_batches(segment.file, start, segment.size_bytes):
+            for _, header, batch in scan_batches(
+                segment.file, start, segment.size_bytes, self._io_bytes
+            ):
                 if self._offsets.is_full:
                     return
                 validate_batch(header, batch)
@@ -101,7 +107,7 @@ class Compaction:
                     moved + header.size_bytes,
                     records + _RECORDS_OF_A_BATCH + header.record_count,
                 )
-                if moved >= _STEP_BYTES or records >= _STEP_RECORDS:
+                if moved >= self._step_bytes or records >= _STEP_RECORDS:
                     yield CompactionStep(moved)
                     moved = records = 0
             self._offsets.end_offset = self._end_of(segment)
@@ -146,7 +152,9 @@ class Compaction:
         """Bytes moved, now and then."""
         moved = records = 0
         kept: list[memoryview | bytearray] = []
-        for position, header, batch in scan_batches(segment.file, 0, segment.size_bytes):
+        for position, header, batch in scan_batches(
+            segment.file, 0, segment.size_bytes, self._io_bytes
+        ):
             validate_batch(header, batch)
             ends_segment = position + header.size_bytes == segment.size_bytes
             left = batches.filtered(header, batch, ends_segment=ends_segment)
@@ -156,7 +164,7 @@ class Compaction:
             )
             if left is not None:
                 kept.append(left)
-            if ends_segment or moved >= _STEP_BYTES or records >= _STEP_RECORDS:
+            if ends_segment or moved >= self._step_bytes or records >= _STEP_RECORDS:
                 if kept:
                     cleaned.append(kept, [read_header(each) for each in kept])
                 yield moved + sum(len(each) for each in kept)

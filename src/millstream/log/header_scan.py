@@ -37,16 +37,16 @@ def scan_headers(file: File, position: int, end: int) -> Iterator[tuple[int, Bat
 
 
 def scan_batches(
-    file: File, position: int, end: int
+    file: File, position: int, end: int, window_bytes: int = _BATCH_WINDOW_BYTES
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """Each whole batch from `position` on as (position, header, bytes); many small ones cost one read.
+    """Each whole batch from `position` on as (position, header, bytes); many small ones cost one read of `window_bytes`.
 
     Raises CorruptMessage where bytes are no batch header or end before the batch does.
     """
     window, window_start = memoryview(b""), position
     for start, header in scan_headers(file, position, end):
         if start + header.size_bytes > window_start + len(window):
-            length = max(header.size_bytes, min(_BATCH_WINDOW_BYTES, end - start))
+            length = max(header.size_bytes, min(window_bytes, end - start))
             window, window_start = memoryview(file.read_at(start, length)), start
             if len(window) < header.size_bytes:
                 raise CorruptMessage(f"the batch at position {start} ends beyond the file")

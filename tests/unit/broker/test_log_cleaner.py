@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 from types import SimpleNamespace
 from typing import Any
@@ -16,12 +17,23 @@ from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.testing.sim_files import SimFileSystem
+from tests.patience import LONG_ENOUGH_S
 
 CONFIG = LogConfig(cleanup_policy=frozenset({"compact"}))
 
 
 class InlinePool:
+    """Does what it is given at once, or when `go_on` is set."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+        self.waiting = 0
+
     async def run(self, work: Any) -> Any:  # Any: whatever the cleaner asks for
+        self.waiting += 1
+        await self.go_on.wait()
+        self.waiting -= 1
         return work()
 
 
@@ -48,11 +60,12 @@ class World:
                 for log in self.logs.values()
             ]
         )
-        pool: Any = InlinePool()
+        self.pool = InlinePool()
+        pool: Any = self.pool
         directory: Any = SimpleNamespace(checkpoint_cleaner=self.checkpoint)
-        settings = CleanerSettings(1 << 20, 1e300, 1)
+        self.settings = CleanerSettings(1 << 20, 1e300, 1)
         self.cleaner = LogCleaner(
-            partitions, lambda _log: directory, pool, self.clock, lambda: settings
+            partitions, lambda _log: directory, pool, self.clock, lambda: self.settings
         )
 
     def checkpoint(self) -> None:
@@ -89,6 +102,33 @@ async def test_there_is_nothing_to_do_while_no_log_is_dirty_enough() -> None:
     assert not await world.cleaner.clean_filthiest()
     world.write("a", 1)
     assert await world.cleaner.clean_filthiest()
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+async def test_as_many_logs_are_cleaned_at_a_time_as_there_are_threads(threads: int) -> None:
+    world = World(a=10, b=10, c=10)
+    world.settings = CleanerSettings(1 << 20, 1e300, 1, threads)
+    world.pool.go_on.clear()
+    running = asyncio.create_task(world.cleaner.run())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert world.pool.waiting == threads
+    world.settings = CleanerSettings(1 << 20, 1e300, 1, 3)
+    world.pool.go_on.set()
+    async with asyncio.timeout(LONG_ENOUGH_S):
+        while world.cleaned() != {"a": 10, "b": 10, "c": 10}:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.wait([running])
+
+
+def test_the_threads_of_the_cleaner_share_its_memory() -> None:
+    values = {
+        "log.cleaner.dedupe.buffer.size": 1000, "log.cleaner.io.buffer.load.factor": 0.9,
+        "log.cleaner.io.max.bytes.per.second": 5.0, "log.cleaner.backoff.ms": 7,
+        "log.cleaner.threads": 3, "log.cleaner.io.buffer.size": 600,
+    }  # fmt: skip
+    assert CleanerSettings.of(values.__getitem__) == CleanerSettings(300, 5.0, 7, 3, 100)
 
 
 async def test_a_damaged_log_is_set_aside_and_the_others_go_on(

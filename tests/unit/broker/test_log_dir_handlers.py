@@ -9,6 +9,7 @@ import pytest
 
 from millstream.broker.config import broker_config
 from millstream.broker.handlers import alter_replica_log_dirs, delete_records, describe_log_dirs
+from millstream.controller.controller import Controller
 from millstream.errors import (
     InvalidTopic,
     KafkaStorageError,
@@ -17,6 +18,7 @@ from millstream.errors import (
     PolicyViolation,
     UnknownTopicOrPartition,
 )
+from millstream.metadata.config_resource import ConfigResourceType
 from millstream.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -30,6 +32,11 @@ from millstream.protocol.generated.delete_records import (
 from millstream.protocol.generated.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
+)
+from millstream.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
 )
 from millstream.testing.sim_files import SimFileSystem
 from tests.patience import LONG_ENOUGH_S
@@ -188,3 +195,49 @@ async def test_a_move_that_a_stop_interrupted_begins_again() -> None:
         await moved(running, target)
         assert disk.exists(f"{target}/t-0")
         assert running.append("t", b"x") == 1
+
+
+async def set_for_all_brokers(running: Running, key: str, value: str) -> None:
+    request = IncrementalAlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                ConfigResourceType.BROKER, "", [AlterableConfig(name=key, value=value)]
+            )
+        ]
+    )
+    response = await running.parts.node.controller.submit(
+        Controller.handle_incremental_alter_configs, request
+    )
+    assert response.responses[0].error_code == 0
+
+
+async def test_a_move_keeps_to_the_bytes_a_second_that_are_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With 0 nothing follows the first batch; set higher while it waits, the move goes on."""
+    monkeypatch.setattr("millstream.broker.pace._LOOK_AGAIN_S", 0.001)
+    key = "replica.alter.log.dirs.io.max.bytes.per.second"
+    disk = SimFileSystem()
+    async with node(disk, TWO) as running:
+        await running.create("t")
+        for _ in range(10):
+            running.append("t", b"x" * 50_000)
+        source = next(p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
+        target = {"/a": "/b", "/b": "/a"}[source]
+        await set_for_all_brokers(running, key, "0")
+        assert move(running, target, "t") == 0
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            while lag(running, target) == 10:  # noqa: ASYNC110 - a move tells nobody
+                await asyncio.sleep(0)
+        for _ in range(50):
+            await asyncio.sleep(0.001)
+        assert lag(running, target) == 9
+        await set_for_all_brokers(running, key, str(1 << 40))
+        await moved(running, target)
+        assert not disk.exists(f"{source}/t-0")
+
+
+def lag(running: Running, path: str) -> int:
+    ((_, _, _, offset_lag, is_future),) = describe(running)[path][1]
+    assert is_future
+    return offset_lag
