@@ -166,8 +166,6 @@ class BrokerConfig:
     advertised: tuple[Listener, ...] | None
     http_listener: Listener | None
     """Where metrics and health are served."""
-    topic_defaults: Mapping[str, str]
-    """Topic configurations that the broker's own keys imply, under topic names."""
     settings: Mapping[str, str]
     """What was set, as text: DescribeConfigs tells it from the defaults."""
 
@@ -192,10 +190,7 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
     known = _with_both_names_of_the_id(known)
     values = parse_config(BROKER_CONFIGS, known)
     check_rules(values)
-    implied = topic_defaults(known)
-    log_config(
-        {}, implied
-    )  # a default that no topic could have is an error now, not at the first topic
+    log_config({}, topic_defaults(known))  # an error now, not at the first topic
     listeners = parse_listeners("listeners", _list_of(values, "listeners"))
     controller_names = [name.upper() for name in _list_of(values, "controller.listener.names")]
     typed: dict[str, Any] = {  # Any: a test holds the table's types equal to the fields'
@@ -214,7 +209,6 @@ def typed_config(known: Mapping[str, str]) -> BrokerConfig:
         ),
         advertised=advertised or None,
         http_listener=_http_listener(values["millstream.http.listener"]),
-        topic_defaults=implied,
         settings=known,
     )
 

@@ -126,14 +126,7 @@ class NodeParts:
         )
         self._failures = DirectoryFailures(directories, self._partitions, self._session, tasks)
         self._flusher = GroupCommitFlusher(pool, tasks, clock, self._metrics)
-        self._moves = ReplicaMoves(
-            directories,
-            pool,
-            tasks,
-            clock,
-            on_moved=self._tell_moved,
-            bytes_per_second_max=self._moved_bytes_per_second_max,
-        )
+        self._moves = self._new_moves()
         self._background = BackgroundWork(directories, self._partitions, self._flusher, pool, clock)
         self._cleaner = LogCleaner(
             self._partitions, directories.of, pool, clock, self._cleaner_settings
@@ -238,6 +231,16 @@ class NodeParts:
         self.node.config = config
         self._directories.set_producer_id_expiration(config.producer_id_expiration_ms)
         self.node.group_coordinator.change_config(config)
+
+    def _new_moves(self) -> ReplicaMoves:
+        return ReplicaMoves(
+            self._directories,
+            self._pool,
+            self._tasks,
+            self._clock,
+            on_moved=self._tell_moved,
+            bytes_per_second_max=self._moved_bytes_per_second_max,
+        )
 
     def _new_controller(self, image: MetadataImage) -> ControllerRunner:
         config = self._config

@@ -50,7 +50,6 @@ def test_every_field_is_a_key_of_the_table_with_its_type() -> None:
         "metadata_is_apart",
         "listeners",
         "advertised",
-        "topic_defaults",
         "settings",
     }
     hints = typing.get_type_hints(BrokerConfig)
@@ -167,9 +166,14 @@ def test_what_cannot_be_served_is_refused_with_a_sentence(
         broker_config(settings)
 
 
-def test_broker_keys_become_defaults_of_topics() -> None:
-    config = broker_config({"log.retention.hours": "1", "message.max.bytes": "2000000"})
-    assert config.topic_defaults == {"retention.ms": "3600000", "max.message.bytes": "2000000"}
+def test_a_default_that_no_topic_could_have_is_refused_at_the_start() -> None:
+    with pytest.raises(ConfigError, match=r"min\.compaction\.lag\.ms \(20\) must not be more"):
+        broker_config(
+            {
+                "log.cleaner.min.compaction.lag.ms": "20",
+                "log.cleaner.max.compaction.lag.ms": "10",
+            }
+        )
 
 
 def test_the_old_name_of_the_node_id_is_understood() -> None:
