@@ -1,6 +1,8 @@
-"""The question every handler asks before it acts, and the answer of a cluster without rules: everybody may do everything.
+"""Who may do what: the interface of authorizers, and the only one there is, which allows everything.
 
-Owns the `Authorizer` interface. An authorizer answers from memory, at once.
+It is asked which operations clients are told that they may perform (KIP-430: Metadata, DescribeCluster,
+DescribeTopicPartitions). No handler asks it before it acts: access rules are stored and told, and not enforced yet.
+An authorizer answers from memory, at once.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ class Authorizer(Protocol):
 
 
 class AllowAll:
-    """For clusters without an authorizer, which is Kafka's default too. Protects nothing, and does not look as if it did."""
+    """What Kafka does without an authorizer, which is its default. Protects nothing, also where rules are stored."""
 
     def authorize(self, requester: Requester, actions: Sequence[Action]) -> list[bool]:
         del requester

@@ -1,6 +1,7 @@
-"""The question that request paths ask before they answer: how long must this client wait?
+"""How long a client must wait: the interface of quotas, and the only ones there are, which limit nobody.
 
-Owns the `Quotas` interface. Nothing is limited yet: quotas of users and client ids are stored (`metadata`) and not enforced.
+No request path asks yet, and every throttle time that clients are told is 0: quotas of users and client ids are stored and told
+(`metadata`), and not enforced.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Quotas(Protocol):
 
 
 class Unlimited:
-    """For clusters that limit nobody."""
+    """Limits nobody, also where quotas are stored."""
 
     def throttle_ms(
         self, kind: QuotaKind, principal: str, client_id: str, amount: float, now: Instant
