@@ -2,14 +2,14 @@
 
 What counts as a reader is found in the syntax trees of the modules outside the tables: a field of a settings class that is loaded
 from something that holds settings (`config.x`, `self._settings.x`, ...), or the key's name as a whole string (or a pattern of
-an f-string), which is how settings are asked for by name. A key that nothing reads must say `without_effect`.
+an f-string) as what a function or a mapping is asked with. A key that nothing reads must say `without_effect`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -48,8 +48,8 @@ TABLES_AND_CHECKS = re.compile(
     r"|metadata/(topic_config_table|group_config|effective_config)"
 )
 """Modules that name keys to describe or to check them."""
-CHECKED_ONLY = {"process.roles", "controller.quorum.voters"}
-"""They say what this node is; what it is not is refused."""
+CHECKED_ONLY = {"process.roles", "controller.quorum.voters", "broker.id"}
+"""They say what this node is, and what it is not is refused; `broker.id` is turned into `node.id`."""
 HOLDERS = re.compile(
     r"_?(config|settings|static|limits|timeouts|changed|delegation_tokens|consumer|share|streams|subscription|self)"
 )
@@ -89,25 +89,24 @@ def last_name(node: ast.expr) -> str:
 
 @cache
 def names_asked_for() -> tuple[frozenset[str], re.Pattern[str]]:
-    """Whole strings that stand in the modules, and what their f-strings can become."""
-    strings, patterns = set(), set()
-    for _, tree in modules():
-        inside = {
-            id(part)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.JoinedStr)
-            for part in node.values
-        }
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in inside
-            ):
-                strings.add(node.value)
-            elif isinstance(node, ast.JoinedStr) and (pattern := pattern_of(node)):
-                patterns.add(pattern)
-    return frozenset(strings), re.compile("|".join(sorted(patterns)))
+    """Strings that functions and mappings are asked with, and what f-strings among them can become."""
+    asked = [name for _, tree in modules() for node in ast.walk(tree) for name in asked_with(node)]
+    strings = {name.value for name in asked if isinstance(name, ast.Constant)}
+    patterns = {pattern_of(name) for name in asked if isinstance(name, ast.JoinedStr)} - {None}
+    return frozenset(map(str, strings)), re.compile("|".join(sorted(map(str, patterns))))
+
+
+def asked_with(node: ast.AST) -> Sequence[ast.expr]:
+    """Arguments of a call, the key of a subscript that is loaded, a constant with a name; nothing else names a setting to read it."""
+    match node:
+        case ast.Call(args=arguments):
+            return arguments
+        case ast.Subscript(slice=key, ctx=ast.Load()):
+            return [key]
+        case ast.AnnAssign(value=ast.Constant() as constant):
+            return [constant]
+        case _:
+            return []
 
 
 def pattern_of(node: ast.JoinedStr) -> str | None:
@@ -174,7 +173,7 @@ def test_every_field_of_what_settings_are_handed_on_in_is_read(settings: type) -
 @pytest.mark.parametrize(
     "key",
     [
-        "log.preallocate",
+        "unclean.leader.election.enable",
         "remote.log.reader.threads",
         "num.io.threads",
         "transaction.two.phase.commit.enable",

@@ -25,10 +25,19 @@ class LazyFile:
         self._is_closed = False
         self._size = file_system.size(path) if file_system.exists(path) else 0
 
-    def create(self) -> None:
-        """Makes an empty file where there is none. Raises OSError."""
-        if not self._file_system.exists(self._path):
-            self._file_system.open(self._path).close()
+    def create(self, reserved_bytes: int = 0) -> None:
+        """Makes an empty file where there is none, and takes so much space for it from the disk. Raises OSError."""
+        if self._file_system.exists(self._path):
+            return
+        file = self._file_system.open(self._path)
+        try:
+            if reserved_bytes:
+                file.reserve(reserved_bytes)
+        except OSError:
+            self._file_system.remove(self._path)
+            raise
+        finally:
+            file.close()
 
     @property
     def size(self) -> int:
@@ -42,6 +51,9 @@ class LazyFile:
 
     def read_into(self, position: int, target: memoryview) -> int:
         return self._opened().read_into(position, target)
+
+    def reserve(self, size: int) -> None:
+        self._opened().reserve(size)
 
     def truncate(self, size: int) -> None:
         self._opened().truncate(size)

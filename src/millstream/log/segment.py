@@ -43,10 +43,16 @@ class SegmentLimits:
     segment_bytes: int
     index_bytes: int
     index_interval_bytes: int
+    preallocate: bool = False
 
     @classmethod
     def of(cls, config: LogConfig) -> Self:
-        return cls(config.segment_bytes, config.segment_index_bytes, config.index_interval_bytes)
+        return cls(
+            config.segment_bytes,
+            config.segment_index_bytes,
+            config.index_interval_bytes,
+            config.preallocate,
+        )
 
 
 class BatchStart(NamedTuple):
@@ -80,8 +86,9 @@ class Segment:
         self._file_system = file_system
         self._suffix = suffix
         self._file = LazyFile(file_system, self._path(LOG_SUFFIX))
+        self._may_have_reserve = limits.preallocate
         if exists:
-            self._file.create()
+            self.create_file()
         self._offset_index = OffsetIndex(file_system, self._path(INDEX_SUFFIX), limits.index_bytes)
         self._time_index = TimeIndex(file_system, self._path(TIME_INDEX_SUFFIX), limits.index_bytes)
         self.transaction_index = TransactionIndex(file_system, self._path(TRANSACTION_INDEX_SUFFIX))
@@ -144,7 +151,8 @@ class Segment:
 
     def create_file(self) -> None:
         """Raises OSError."""
-        self._file.create()
+        self._may_have_reserve = self.limits.preallocate
+        self._file.create(self.limits.segment_bytes if self.limits.preallocate else 0)
 
     def append(self, buffers: Sequence[Buffer], headers: Sequence[BatchHeader]) -> None:
         """Writes whole batches with their final offsets. Raises OSError; the owner then calls `cut_back`.
@@ -183,7 +191,13 @@ class Segment:
         self.rebuild_indexes()
 
     def seal(self) -> list[File]:
-        """Completes and writes the indexes (roll and close); returns the files to sync, to be closed afterwards."""
+        """Completes and writes the indexes (roll and close), and gives back what space was reserved for more records.
+
+        Returns the files to sync, to be closed afterwards.
+        """
+        if self._may_have_reserve:
+            self._file.truncate(self._file.size)
+            self._may_have_reserve = False
         self.prepare_indexes()
         self._force_time_entry()
         return self.write_indexes()

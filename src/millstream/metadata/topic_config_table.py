@@ -256,9 +256,9 @@ _KEYS = (
         ConfigType.BOOLEAN,
         False,
         None,
-        "Reserve the whole size of a segment file when it is created.",
+        "Reserve the space of a whole segment when its file is created, where the file system can. What is left is given back when the "
+        "segment is full or the log is closed.",
         "log.preallocate",
-        without_effect="files grow as they are written",
     ),
     _key(
         "remote.log.copy.disable",

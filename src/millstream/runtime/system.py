@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import random
@@ -14,6 +15,7 @@ from millstream.runtime.clock import Instant
 from millstream.runtime.files import Buffer, File
 
 _WRITEV_BUFFERS_MAX = 1024  # IOV_MAX on Linux
+_KEEP_SIZE = 1  # FALLOC_FL_KEEP_SIZE
 
 
 class SystemClock:
@@ -67,6 +69,11 @@ class SystemFile:
     def read_into(self, position: int, target: memoryview) -> int:
         return os.preadv(self._descriptor, [target], position)
 
+    def reserve(self, size: int) -> None:
+        code = _fallocate(self._descriptor, size)
+        if code not in (0, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise OSError(code, os.strerror(code))
+
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
         self._size = size
@@ -81,6 +88,17 @@ class SystemFile:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _fallocate(descriptor: int, size: int) -> int:
+    """The error number, 0 for none. `os.posix_fallocate` would make the file longer."""
+    import ctypes  # only for topics that reserve space
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "fallocate", None)
+    if call is None:
+        return errno.ENOSYS
+    refused = call(descriptor, _KEEP_SIZE, ctypes.c_int64(0), ctypes.c_int64(size))
+    return ctypes.get_errno() if refused else 0
 
 
 def _without_first_bytes(buffers: list[memoryview], count: int) -> list[memoryview]:

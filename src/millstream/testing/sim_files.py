@@ -29,11 +29,13 @@ class PowerLost(Exception):
 class SimDisk:
     """The contents of one file: `data` as programs see it, the first `durable_bytes` of it safe from a crash."""
 
-    __slots__ = ("data", "durable_bytes", "handles", "is_locked", "modified_ms")
+    __slots__ = ("data", "durable_bytes", "handles", "is_locked", "modified_ms", "reserved_bytes")
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.durable_bytes = 0
+        self.reserved_bytes = 0
+        """Space that was taken for it beyond its end."""
         self.handles = 0
         self.is_locked = False
         self.modified_ms = 0
@@ -58,7 +60,9 @@ class SimFile:
         self._check_open()
         self._file_system.count_operation()
         data = b"".join(bytes(buffer) for buffer in buffers)
-        room = self._file_system.take_space(len(data))
+        reserved = min(len(data), self._disk.reserved_bytes)
+        self._disk.reserved_bytes -= reserved
+        room = reserved + self._file_system.take_space(len(data) - reserved)
         self._disk.data += data[:room]
         self._disk.modified_ms = self._file_system.now_ms
         if room < len(data):
@@ -74,11 +78,22 @@ class SimFile:
         target[: len(data)] = data
         return len(data)
 
+    def reserve(self, size: int) -> None:
+        self._check_open()
+        self._file_system.count_operation()
+        wanted = max(0, size - len(self._disk.data) - self._disk.reserved_bytes)
+        granted = self._file_system.take_space(wanted)
+        if granted < wanted:
+            self._file_system.give_space(granted)
+            raise OSError(errno.ENOSPC, "No space left on device", self._path)
+        self._disk.reserved_bytes += wanted
+
     def truncate(self, size: int) -> None:
         self._check_open()
         self._file_system.count_operation()
         assert size <= len(self._disk.data), "files are only cut, never stretched"
-        self._file_system.give_space(len(self._disk.data) - size)
+        self._file_system.give_space(len(self._disk.data) - size + self._disk.reserved_bytes)
+        self._disk.reserved_bytes = 0
         del self._disk.data[size:]
         self._disk.durable_bytes = min(self._disk.durable_bytes, size)
 
@@ -145,6 +160,7 @@ class SimFileSystem:
             survivor.data += bytes(min(unsynced - kept, zeroed_bytes(path, unsynced - kept)))
             survivor.durable_bytes = len(survivor.data)
             survivor.modified_ms = disk.modified_ms
+            survivor.reserved_bytes = disk.reserved_bytes
             self._files[path] = survivor
 
     def corrupt(self, path: str, position: int, data: bytes) -> None:
@@ -242,7 +258,7 @@ class SimFileSystem:
     def remove(self, path: str) -> None:
         self.count_operation()
         removed = self._disk(path)
-        self.give_space(len(removed.data))
+        self.give_space(len(removed.data) + removed.reserved_bytes)
         del self._files[path]
         self._undo.append(lambda: self._files.__setitem__(path, removed))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,8 @@ from millstream.log import LogEnvironment, PartitionLog, SavedState
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import iterate_batches
-from millstream.records.record import iterate_records
+from millstream.records.builder import BatchOptions, build_batch
+from millstream.records.record import Record, iterate_records
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
 WRITER = textwrap.dedent(
@@ -118,3 +120,22 @@ def test_a_disk_that_ends_in_the_middle_of_a_write_leaves_the_log_intact(tmp_pat
     assert error.startswith("cannot append to the log of t-0 in ")
     assert offset == "3"
     assert numbers(opened(directory)) == [0, 1, 2, 3]
+
+
+def test_a_segment_reserves_its_space_when_it_is_created_and_gives_the_rest_back(
+    tmp_path: Path,
+) -> None:
+    environment = LogEnvironment(SystemFileSystem(), SystemRandom())
+    config = LogConfig(segment_bytes=1 << 20, preallocate=True)
+    log = PartitionLog.open(
+        TopicPartition("t", 0), str(tmp_path / "t-0"), environment, config,
+        saved=SavedState(), now=SystemClock().now(),
+    )  # fmt: skip
+    batch = build_batch([Record(value=b"v" * 5_000)], BatchOptions())
+    log.append_as_leader(memoryview(batch), 0, SystemClock().now())
+    file = tmp_path / "t-0" / f"{0:020d}.log"
+    assert file.stat().st_size == len(batch)
+    assert file.stat().st_blocks * 512 >= 1 << 20
+    log.close(SystemClock().now())
+    assert file.stat().st_size == len(batch)
+    assert file.stat().st_blocks * 512 < 1 << 16

@@ -481,6 +481,30 @@ def test_ranges_of_deleted_segments_stay_readable_until_the_delay_is_over(world)
     assert read_header(data.read()).base_offset == 0
 
 
+# --- reserved space
+
+
+def test_a_log_that_preallocates_finds_out_at_a_new_segment_that_the_disk_is_full(world):
+    log = world.open(LogConfig(segment_bytes=10_000, preallocate=True))
+    world.append(log, b"x" * 100)
+    world.disk.space_bytes = 500
+    world.append(log, b"x" * 9_000)
+    assert world.disk.space_bytes == 500
+    with pytest.raises(KafkaStorageError, match="free some space"):
+        world.append(log, b"x" * 9_000)
+    assert (log.log_end_offset, len(log.segments)) == (2, 1)
+
+
+def test_a_segment_that_is_rolled_gives_back_the_space_it_does_not_need(world):
+    log = world.open(LogConfig(segment_bytes=10_000, preallocate=True))
+    world.disk.space_bytes = 11_000
+    world.append(log, b"x" * 1_000)
+    log.roll(world.now)
+    assert 9_000 < world.disk.space_bytes < 10_000
+    log.close(world.now)
+    assert 19_000 < world.disk.space_bytes < 20_000
+
+
 # --- followers
 
 
