@@ -48,6 +48,7 @@ from millstream.replication.partition import Partition
 API = ApiSpec(ApiKey.FETCH, versions=range(4, 19))
 
 _READ_COMMITTED: Final = 1
+_TOPIC_ID_VERSION: Final = 13
 _LEADER_HINT_VERSION: Final = 16
 _BROKERS_FAULT: Final = (CorruptMessage.code, UnknownServerError.code)
 _NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
@@ -142,7 +143,7 @@ def _read_all(
 
 
 def _find_partition(key: FetchKey, context: RequestContext) -> Partition:
-    if key.topic_id == ZERO_UUID:
+    if context.version < _TOPIC_ID_VERSION:
         return context.node.partitions.get(key.topic, key.partition)
     topic = context.node.metadata.image.topic_by_id(key.topic_id)
     if topic is None:
