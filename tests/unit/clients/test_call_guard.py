@@ -42,15 +42,17 @@ async def test_what_runs_in_the_context_of_the_call_belongs_to_it() -> None:
     guard = CallGuard("consumer")
     loop = asyncio.get_running_loop()
 
-    async def call_back() -> None:
+    async def call_back() -> str:
         guard.check()
         with guard.call():
             await asyncio.sleep(0)
+        return "was let in"
 
     with guard.call():
-        await asyncio.to_thread(
+        told = await asyncio.to_thread(
             lambda: asyncio.run_coroutine_threadsafe(call_back(), loop).result()
         )
+    assert told == "was let in"
 
 
 async def test_a_wakeup_ends_the_call_that_waits_and_only_that() -> None:
