@@ -13,8 +13,26 @@ ProducerId = NewType("ProducerId", int)
 TimestampMs = NewType("TimestampMs", int)
 """Milliseconds since 1970-01-01 UTC; -1 means none."""
 
-Uuid = NewType("Uuid", bytes)
-"""Sixteen bytes. Kafka prints them as 22 characters of unpadded URL-safe base64."""
+
+def uuid_text(uuid: bytes) -> str:
+    """The text of a uuid, plain bytes or not."""
+    return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode("ascii")
+
+
+class Uuid(bytes):
+    """Sixteen bytes. Printed as Kafka does: 22 characters of unpadded URL-safe base64.
+
+    What is decoded stays plain bytes, which costs less and is equal; values that users see are made of this class.
+    """
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return uuid_text(self)
+
+    def __repr__(self) -> str:
+        return f"Uuid({uuid_text(self)})"
+
 
 ZERO_UUID: Final = Uuid(bytes(16))
 METADATA_TOPIC_ID: Final = Uuid(bytes(15) + b"\x01")
@@ -30,10 +48,6 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
-
-
-def uuid_text(uuid: Uuid) -> str:
-    return base64.urlsafe_b64encode(uuid).rstrip(b"=").decode("ascii")
 
 
 def uuid_from_text(text: str) -> Uuid:

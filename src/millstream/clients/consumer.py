@@ -16,7 +16,7 @@ from typing import Generic, Self, Unpack
 
 from millstream.clients.auto_commit import AutoCommit
 from millstream.clients.call_guard import CallGuard
-from millstream.clients.client_names import named
+from millstream.clients.client_names import described, first_of, named
 from millstream.clients.cluster import Cluster
 from millstream.clients.commits import CommitCallback, Commits
 from millstream.clients.committed_offsets import fetch_committed
@@ -127,6 +127,16 @@ class Consumer(Generic[Key, Value]):
         self._closing = False
         self._closed = asyncio.Event()
 
+    def __repr__(self) -> str:
+        return described(
+            self,
+            self.config,
+            is_closed=self._scope.is_closed,
+            group_id=self.config.group_id,
+            topics=first_of(self._subscription.topics),
+            assignment=first_of(self._subscription.partitions),
+        )
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -202,10 +212,18 @@ class Consumer(Generic[Key, Value]):
             self._reading.undelivered.drop_given_up()
 
     def assignment(self) -> set[TopicPartition]:
+        """The partitions that are read now: those of `assign`, or those that the group gave us by the last poll().
+
+        Empty before the first poll() of a subscriber. A copy: changing it changes nothing. Raises ClientClosed.
+        """
         self._check()
         return set(self._subscription.partitions)
 
     def subscription(self) -> set[str]:
+        """The names of the subscribed topics; of a pattern those that it matches so far. Empty after `assign`.
+
+        Empty too where the coordinator matches the pattern: which topics those are shows in `assignment()`. A copy.
+        """
         self._check()
         return set(self._subscription.topics)
 
@@ -265,11 +283,13 @@ class Consumer(Generic[Key, Value]):
             state.paused = True
 
     def resume(self, partitions: Iterable[AnyPartition]) -> None:
+        """Return records of these partitions again, from where they were paused. Raises IllegalState for one not assigned."""
         for state in self._states(partitions):
             state.paused = False
         self._fetching.wake()
 
     def paused(self) -> set[TopicPartition]:
+        """The assigned partitions that `pause` was called for. A copy."""
         self._check()
         return {tp for tp, state in self._subscription.partitions.items() if state.paused}
 
@@ -338,6 +358,11 @@ class Consumer(Generic[Key, Value]):
     async def beginning_offsets(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, int]:
+        """The offset of the first record that is still there, for each partition; they need not be assigned.
+
+        Of an empty partition it is its end. `timeout_ms` covers retries, and is default_api_timeout_ms when left out;
+        after it RequestTimedOut is raised, or the error of a partition, such as UnknownTopicOrPartition.
+        """
         wanted = arguments.topic_partitions(partitions)
         found = await self._lookup(dict.fromkeys(wanted, EARLIEST_TIMESTAMP), timeout_ms)
         return {tp: result.offset for tp, result in found.items()}
@@ -363,6 +388,11 @@ class Consumer(Generic[Key, Value]):
         return await self._cluster.telemetry.client_instance_id(timeout_ms)
 
     async def partitions_for(self, topic: str, timeout_ms: int | None = None) -> list[int]:
+        """The numbers of the topic's partitions, 0 and up.
+
+        Raises RequestTimedOut where the topic is not there after `timeout_ms` (default_api_timeout_ms), and InvalidTopic or
+        TopicAuthorizationFailed at once.
+        """
         self._check()
         with self._guard.call():
             return list((await self._cluster.topic(topic, self._deadline(timeout_ms))).partitions)
@@ -406,6 +436,11 @@ class Consumer(Generic[Key, Value]):
     async def committed(
         self, partitions: Iterable[AnyPartition], timeout_ms: int | None = None
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """What the group has committed for each partition: the offset to read next, or None where there is no commit.
+
+        They need not be assigned. Waits for the outcome of a transaction that is about to commit. Raises ConfigError without
+        a group_id, RequestTimedOut after `timeout_ms` (default_api_timeout_ms), and the first error of a partition.
+        """
         self._check()
         wanted = arguments.topic_partitions(partitions)
         group_id = self._subscribing.group_id()
@@ -421,6 +456,10 @@ class Consumer(Generic[Key, Value]):
         return results
 
     def group_metadata(self) -> ConsumerGroupMetadata:
+        """Who this consumer is in its group, for `Producer.send_offsets_to_transaction`. Raises ConfigError without a group_id.
+
+        Before the first poll() of a subscriber, and after `assign`, it is no member: generation -1.
+        """
         return self._subscribing.group_metadata()
 
     async def close(self, *, commit: bool = True, timeout_ms: int = _CLOSE_MS) -> None:

@@ -37,8 +37,22 @@ class PlacedRecord:
         self._index = index
         self._settlements = settlements
 
+    def __repr__(self) -> str:
+        """Where it goes and what became of it. An error that is only shown counts as not yet seen."""
+        batch, index = self._batch.holder_of(self._index)
+        outcome = batch.outcome
+        if outcome is None:
+            fate = "on its way"
+        elif outcome.error is not None:
+            fate = f"failed: {type(outcome.error).__name__}"
+        else:
+            offset = batch.known_of(index).offset
+            fate = "written" if offset < 0 else f"written at offset {offset}"
+        return f"<{type(self).__name__} to {batch.topic_partition}: {fate}>"
+
     @property
     def is_done(self) -> bool:
+        """Whether it was acknowledged or has failed."""
         return self._batch.holder_of(self._index)[0].is_settled
 
     async def settled(self) -> RecordMetadata:
@@ -69,11 +83,17 @@ class BatchDelivery:
     def __init__(self, parts: list[Delivery]) -> None:
         self._parts = parts
 
+    def __repr__(self) -> str:
+        done = sum(part.is_done for part in self._parts)
+        return f"<{type(self).__name__} batches={len(self._parts)} done={done}>"
+
     @property
     def is_done(self) -> bool:
+        """Whether every batch was acknowledged or has failed."""
         return all(part.is_done for part in self._parts)
 
     def result(self) -> list[RecordMetadata]:
+        """Of a delivery that is done; raises the first error."""
         return [part.result() for part in self._parts]
 
     def __await__(self) -> Generator[object, None, list[RecordMetadata]]:

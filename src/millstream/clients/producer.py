@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, Self, Unpack
 
-from millstream.clients.client_names import named
+from millstream.clients.client_names import described, named
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.accumulator import AccumulatorLimits, RecordAccumulator
 from millstream.clients.core.config import ProducerConfig, ProducerSettings
@@ -106,6 +106,14 @@ class Producer(Generic[Key, Value]):
                 config, self._cluster, self._transaction, self._sending, self._scope
             )
             self._sending.after_drain = self._transactions.add_wanted
+
+    def __repr__(self) -> str:
+        return described(
+            self,
+            self.config,
+            is_closed=self._scope.is_closed,
+            transactional_id=self.config.transactional_id,
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from millstream.clients.client_names import described
 from millstream.clients.cluster import Cluster, Lane
 from millstream.clients.core.config import ConsumerConfig, ConsumerSettings
 from millstream.clients.core.fetched import FetchedChunk, next_offset_of, partition_error
@@ -60,6 +61,9 @@ class RangeReader:
             allow_auto_create_topics=False,
         )
 
+    def __repr__(self) -> str:
+        return described(self, self.config, is_closed=self._scope.is_closed)
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -72,6 +76,7 @@ class RangeReader:
         await self.close()
 
     async def close(self) -> None:
+        """End the reads that are going on and disconnect. Idempotent."""
         try:
             await self._scope.close()
         finally:

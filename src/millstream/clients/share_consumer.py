@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Generic, Self, Unpack
 
 from millstream.clients.call_guard import CallGuard
-from millstream.clients.client_names import named
+from millstream.clients.client_names import described, first_of, named
 from millstream.clients.cluster import Cluster
 from millstream.clients.core import consumer_arguments as arguments
 from millstream.clients.core.config.share import (
@@ -96,6 +96,15 @@ class ShareConsumer(Generic[Key, Value]):
         self._in_callback = False
         self._closing = False
 
+    def __repr__(self) -> str:
+        return described(
+            self,
+            self.config,
+            is_closed=self._scope.is_closed,
+            group_id=self.config.group_id,
+            topics=first_of(self._member.membership.topics),
+        )
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -140,6 +149,7 @@ class ShareConsumer(Generic[Key, Value]):
             await self._member.leave()
 
     def subscription(self) -> set[str]:
+        """The names of the subscribed topics. A copy."""
         self._check()
         return set(self._member.membership.topics)
 

@@ -22,6 +22,7 @@ from millstream.errors import (
     NotCoordinator,
     RequestTimedOut,
 )
+from millstream.model import Uuid
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -82,7 +83,7 @@ class ShareMember:
         """Those of topics that the metadata knows."""
         names = {topic.topic_id: name for name, topic in self._cluster.picture.topics.items()}
         return [
-            TopicIdPartition(topic_id, names[topic_id], partition)
+            TopicIdPartition(Uuid(topic_id), names[topic_id], partition)
             for topic_id, partitions in self.membership.assigned.items()
             if topic_id in names
             for partition in partitions

@@ -32,6 +32,7 @@ class AclFilter:
         return 0 in {self.resource_type, self.pattern_type, self.operation, self.permission_type}
 
     def matches(self, rule: AccessControlRule) -> bool:
+        """Whether the filter finds this rule."""
         return (
             self.resource_type in {ResourceType.ANY, rule.resource_type}
             and self.operation in {Operation.ANY, rule.operation}

@@ -19,10 +19,12 @@ class ScramMechanism(IntEnum):
 
     @property
     def hash_name(self) -> str:
+        """As `hashlib` calls it."""
         return "sha256" if self is ScramMechanism.SCRAM_SHA_256 else "sha512"
 
     @property
     def sasl_name(self) -> str:
+        """As SASL calls it, like SCRAM-SHA-256."""
         return self.name.replace("_", "-")
 
 

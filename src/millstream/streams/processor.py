@@ -47,15 +47,19 @@ class Record(Generic[K_co, V_co]):
     headers: Headers = ()
 
     def with_key(self, key: K) -> Record[K, V_co]:
+        """The same record with another key."""
         return Record(key, self.value, self.timestamp, self.headers)
 
     def with_value(self, value: V) -> Record[K_co, V]:
+        """The same record with another value."""
         return Record(self.key, value, self.timestamp, self.headers)
 
     def with_timestamp(self, timestamp: int) -> Record[K_co, V_co]:
+        """The same record with another timestamp (ms)."""
         return Record(self.key, self.value, timestamp, self.headers)
 
     def with_headers(self, headers: Headers) -> Record[K_co, V_co]:
+        """The same record with other headers."""
         return Record(self.key, self.value, self.timestamp, headers)
 
 
@@ -69,14 +73,16 @@ class PunctuationType(StrEnum):
 class Cancellable(Protocol):
     """A scheduled punctuation."""
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        """It is not called again."""
 
 
 class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
     """What a processor may use. One per processor and task. Its types are those of the records it forwards."""
 
     @property
-    def application_id(self) -> str: ...
+    def application_id(self) -> str:
+        """The name of the application, with which its internal topics begin."""
 
     @property
     def task_id(self) -> str:
@@ -145,15 +151,18 @@ class ProcessorContext(Protocol[KOut_contra, VOut_contra]):
 class Processor(Protocol[KIn_contra, VIn_contra]):
     """The one method a processor must have. Without `init` it has no context, so it forwards nothing."""
 
-    def process(self, record: Record[KIn_contra, VIn_contra]) -> None: ...
+    def process(self, record: Record[KIn_contra, VIn_contra]) -> None:
+        """Called with one record after the other."""
 
 
 class ForwardingProcessor(Protocol[KIn_contra, VIn_contra, KOut_co, VOut_co]):
     """A processor that asks for its context; the context's types are those of what it forwards."""
 
-    def init(self, context: ProcessorContext[KOut_co, VOut_co]) -> None: ...
+    def init(self, context: ProcessorContext[KOut_co, VOut_co]) -> None:
+        """Called once, before the first record."""
 
-    def process(self, record: Record[KIn_contra, VIn_contra]) -> None: ...
+    def process(self, record: Record[KIn_contra, VIn_contra]) -> None:
+        """Called with one record after the other."""
 
 
 class ContextualProcessor(Generic[KIn, VIn, KOut, VOut]):
@@ -162,9 +171,11 @@ class ContextualProcessor(Generic[KIn, VIn, KOut, VOut]):
     context: ProcessorContext[KOut, VOut]
 
     def init(self, context: ProcessorContext[KOut, VOut]) -> None:
+        """Keeps the context. Who defines it calls this one first."""
         self.context = context
 
     def process(self, record: Record[KIn, VIn]) -> None:
+        """Called with one record after the other. Must be defined."""
         raise NotImplementedError(f"{type(self).__name__} must define process(record)")
 
 
@@ -174,7 +185,8 @@ class ValueTransformer(Protocol[KIn_contra, VIn_contra, VOut_co]):
     It cannot forward or schedule: its result is what `transform` returns.
     """
 
-    def transform(self, key: KIn_contra, value: VIn_contra | None, /) -> VOut_co: ...
+    def transform(self, key: KIn_contra, value: VIn_contra | None, /) -> VOut_co:
+        """The new value of the row; called again for each of its changes."""
 
 
 ProcessorSupplier = Callable[[], Processor[Any, Any]]  # Any: where nothing is known of the types
@@ -197,10 +209,10 @@ class ProcessorWrapper(Protocol):
     along. Processors of the second kind must leave keys as they are.
     """
 
-    def wrap_processor_supplier(
-        self, name: str, supplier: ProcessorSupplier
-    ) -> ProcessorSupplier: ...
+    def wrap_processor_supplier(self, name: str, supplier: ProcessorSupplier) -> ProcessorSupplier:
+        """What makes the processor of node `name` instead."""
 
     def wrap_fixed_key_processor_supplier(
         self, name: str, supplier: ProcessorSupplier
-    ) -> ProcessorSupplier: ...
+    ) -> ProcessorSupplier:
+        """The same for a processor that must leave keys as they are."""

@@ -90,20 +90,24 @@ class UnlimitedWindows:
 
     @property
     def size_ms(self) -> int:
+        """How long a window is: without end."""
         return MAX_TIMESTAMP
 
     def starts(self, timestamp: int) -> range:
+        """The start of the one window, if the timestamp is in it."""
         return range(
             self.start_ms, self.start_ms + 1 if timestamp >= self.start_ms else self.start_ms
         )
 
     def span(self, timestamp: int) -> tuple[int, int]:
+        """Timestamps [low, high) around this one that fall in the same windows."""
         if timestamp >= self.start_ms:
             return self.start_ms, MAX_TIMESTAMP + 1
         return timestamp, self.start_ms
 
     @property
     def retention_ms(self) -> int:
+        """What a window store keeps unless told otherwise."""
         return MAX_TIMESTAMP
 
 
@@ -126,10 +130,12 @@ class SlidingWindows:
 
     @property
     def size_ms(self) -> int:
+        """How long a window is: its two ends are that far apart."""
         return self.difference_ms
 
     @property
     def retention_ms(self) -> int:
+        """What a window store keeps unless told otherwise."""
         return 2 * self.difference_ms + self.grace_ms
 
 
@@ -152,6 +158,7 @@ class SessionWindows:
 
     @property
     def retention_ms(self) -> int:
+        """What a session store keeps unless told otherwise."""
         return self.gap_ms + self.grace_ms
 
 

@@ -49,6 +49,12 @@ class Broker:
         self._node: NodeRunner | None = None
         self._ready: ReadyNode | None = None
 
+    def __repr__(self) -> str:
+        place = "in this process" if self._in_process else "in a process of its own"
+        address = "not started" if self._ready is None else self._ready.bootstrap
+        is_down = self._ready is not None and not self.is_running
+        return f"<{type(self).__name__} {address}, {place}{', down' if is_down else ''}>"
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -73,6 +79,7 @@ class Broker:
 
     @property
     def cluster_id(self) -> str:
+        """The id of the cluster, 22 characters. It stays over `restart`."""
         assert self._ready is not None, "the broker was not started: use it in a with statement"
         return self._ready.cluster_id
 
@@ -83,6 +90,7 @@ class Broker:
 
     @property
     def is_running(self) -> bool:
+        """False before `start`, and after `stop` and `kill`."""
         return self._node is not None
 
     def start(self) -> None:

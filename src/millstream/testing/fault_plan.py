@@ -119,15 +119,18 @@ class Rule:
 
     @property
     def names_partitions(self) -> bool:
+        """Whether it is about a topic or a partition."""
         return self.topic is not None or self.partition is not None
 
     def covers(self, partition: TopicPartition) -> bool:
+        """Whether it is about this partition."""
         return self.topic in (None, partition.topic) and self.partition in (
             None,
             partition.partition,
         )
 
     def matches(self, request: SeenRequest) -> bool:
+        """Whether it is about this request."""
         if self.apis and request.key not in self.apis:
             return False
         if self.node_id is not None and self.node_id != request.node_id:

@@ -52,6 +52,10 @@ class FaultProxy:
         self._opening = asyncio.Lock()
         self._thread = threading.Thread(target=self._run, name="fault-proxy", daemon=True)
 
+    def __repr__(self) -> str:
+        upstream = ",".join(f"{host}:{port}" for host, port in self._upstream)
+        return f"<{type(self).__name__} before {upstream}, seed {self.seed}>"
+
     def __enter__(self) -> Self:
         self._thread.start()
         self._ready.result(_START_TIMEOUT_S)
@@ -72,6 +76,7 @@ class FaultProxy:
 
     @property
     def bootstrap_servers(self) -> str:
+        """HOST:PORT of the proxy, for clients. In a `with` block only."""
         return self._ready.result(0)
 
     @property

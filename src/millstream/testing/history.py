@@ -95,11 +95,13 @@ class History:
         value: bytes,
         transaction: Transaction | None = None,
     ) -> Send:
+        """Write down a record that is about to be sent; tell the result what became of it."""
         send = Send(producer, partition, value, transaction)
         self.sends.append(send)
         return send
 
     def begin(self, producer: str, name: str) -> Transaction:
+        """Write down a transaction that is about to begin; tell the result how it ended."""
         transaction = Transaction(producer, name)
         self.transactions.append(transaction)
         return transaction
@@ -112,8 +114,10 @@ class History:
         moved: bool = False,
         transaction: Transaction | None = None,
     ) -> None:
+        """Write down what a consumer was given by one poll. `moved`: a rebalance or a seek came before it."""
         self.polls.append(Poll(consumer, tuple(reads), moved, transaction))
 
     def reads(self) -> Iterator[Read]:
+        """All records that consumers returned, in the order of their polls."""
         for poll in self.polls:
             yield from poll.reads

@@ -55,6 +55,7 @@ class CapturedPunctuator:
         self.callback(time_ms)
 
     def cancel(self) -> None:
+        """It is not called again."""
         self.cancelled = True
 
 
@@ -159,10 +160,12 @@ class MockProcessorContext:
 
     @property
     def application_id(self) -> str:
+        """That of the configuration it was given."""
         return self._config.application_id
 
     @property
     def task_id(self) -> str:
+        """What it was given, `<sub-topology>_<partition>`."""
         return self._task_id
 
     @property
@@ -184,6 +187,7 @@ class MockProcessorContext:
 
     @property
     def metrics(self) -> StreamsMetrics:
+        """Where the processor adds metrics of its own."""
         return self._task.metrics
 
     def forward(
@@ -240,6 +244,7 @@ class MockProcessorContext:
         self._committed = True
 
     def app_configs(self) -> Mapping[str, object]:
+        """The configuration's settings by Kafka's names, and its own."""
         return self._config.as_settings()
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, object]:

@@ -114,6 +114,10 @@ class TopologyTestDriver:
         self._wall_clock_ms = wall_clock_ms
         self._is_closed = False
 
+    def __repr__(self) -> str:
+        topics = ",".join(self._task.source_topics)
+        return f"<{type(self).__name__} of {topics}{' closed' if self._is_closed else ''}>"
+
     def __enter__(self) -> Self:
         return self
 
@@ -234,35 +238,43 @@ class TopologyTestDriver:
     def timestamped_key_value_store(
         self, name: str
     ) -> KeyValueView[Any, tuple[Any, int]]:  # Any: the test's types
+        """A view of a table's store: values with their timestamps (ms)."""
         return view_of(self._store(name), queries.timestamped_key_value_store())
 
     def timestamped_key_value_store_with_headers(
         self, name: str
     ) -> KeyValueView[Any, ValueTimestampHeaders]:  # Any: the test's types
+        """A view of a store with headers: values with timestamps and headers."""
         return view_of(self._store(name), queries.timestamped_key_value_store_with_headers())
 
     def versioned_key_value_store(self, name: str) -> VersionedView[Any]:  # Any: the test's types
+        """A view of a versioned store."""
         return view_of(self._store(name), queries.versioned_key_value_store())
 
     def window_store(self, name: str) -> WindowView[Any, Any]:  # Any: the test's types
+        """A view of a window store, without its timestamps."""
         return view_of(self._store(name), queries.window_store())
 
     def timestamped_window_store(
         self, name: str
     ) -> WindowView[Any, tuple[Any, int]]:  # Any: the test's types
+        """A view of a window store: values with their timestamps (ms)."""
         return view_of(self._store(name), queries.timestamped_window_store())
 
     def timestamped_window_store_with_headers(
         self, name: str
     ) -> WindowView[Any, ValueTimestampHeaders]:  # Any: the test's types
+        """A view of a window store with headers: values with timestamps and headers."""
         return view_of(self._store(name), queries.timestamped_window_store_with_headers())
 
     def session_store(self, name: str) -> SessionView[Any, Any]:  # Any: the test's types
+        """A view of a session store."""
         return view_of(self._store(name), queries.session_store())
 
     def session_store_with_headers(
         self, name: str
     ) -> SessionView[Any, AggregationWithHeaders]:  # Any: the test's types
+        """A view of a session store with headers: aggregations with headers."""
         return view_of(self._store(name), queries.session_store_with_headers())
 
     def _store(self, name: str) -> StateStore:

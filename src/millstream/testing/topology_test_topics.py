@@ -60,6 +60,9 @@ class TestInputTopic(Generic[K, V]):
         self._time_ms = start_ms
         self._advance_ms = not_negative_ms(advance)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._topic}>"
+
     def advance_time(self, by: timedelta) -> None:
         """Move the time of the topic."""
         self._time_ms += not_negative_ms(by)
@@ -136,6 +139,9 @@ class TestOutputTopic(Generic[K, V]):
         self._driver = driver
         self._topic = topic
         self._key, self._value = serdes
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._topic}>"
 
     def read(self) -> list[TestRecord[K, V]]:
         """Every record written since the last read."""

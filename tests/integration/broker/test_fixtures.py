@@ -32,6 +32,13 @@ def test_data_goes_with_the_broker_unless_it_was_given(tmp_path: Path) -> None:
     assert (tmp_path / "meta.properties").exists()
 
 
+def test_a_broker_tells_its_address_and_whether_it_runs() -> None:
+    with Broker() as broker:
+        assert repr(broker) == f"<Broker {broker.bootstrap_servers}, in this process>"
+        broker.stop()
+        assert repr(broker) == f"<Broker {broker.bootstrap_servers}, in this process, down>"
+
+
 def test_two_brokers_run_side_by_side_in_one_process() -> None:
     with Broker() as one, Broker() as other:
         assert one.bootstrap_servers != other.bootstrap_servers

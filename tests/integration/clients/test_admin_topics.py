@@ -31,7 +31,7 @@ from millstream.errors import (
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
-from millstream.model import Uuid
+from millstream.model import Uuid, uuid_text
 from tests.patience import eventually
 
 NewName = Callable[[], str]
@@ -110,6 +110,17 @@ async def test_validate_only_creates_nothing(admin: Admin, new_topic: NewName) -
     assert validated.result(name).num_partitions == 3
     assert name not in await admin.list_topics()
     assert isinstance((await admin.describe_topics([name]))[name], UnknownTopicOrPartition)
+
+
+async def test_ids_of_topics_are_printed_as_kafka_does(admin: Admin, new_topic: NewName) -> None:
+    name = new_topic()
+    created = (await admin.create_topics([NewTopic(name)])).result(name)
+    listed = (await admin.list_topics())[name]
+    described = (await admin.describe_topics([name])).result(name)
+    assert created.topic_id == listed.topic_id == described.topic_id
+    for topic_id in (created.topic_id, listed.topic_id, described.topic_id):
+        assert str(topic_id) == uuid_text(topic_id)
+        assert len(str(topic_id)) == 22
 
 
 async def test_topics_are_deleted_by_name_and_by_id(admin: Admin, new_topic: NewName) -> None:

@@ -44,6 +44,12 @@ class AclBinding:
 async def create_acls(
     admin: AdminCalls, bindings: Iterable[AclBinding], *, timeout_ms: int | None = None
 ) -> Results[AclBinding, None]:
+    """Add rules. One result a binding: None where it is there now, also when it was before, or its error.
+
+    Errors of bindings are InvalidRequest for one that makes no sense, SecurityDisabled where the cluster has no
+    authorizer, and ClusterAuthorizationFailed; RequestTimedOut after `timeout_ms` (default_api_timeout_ms).
+    """
+
     def build(asked: Asked[AclBinding]) -> CreateAclsRequest:
         return CreateAclsRequest(
             creations=[

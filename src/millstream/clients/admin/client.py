@@ -34,7 +34,7 @@ from millstream.clients.admin import (
 )
 from millstream.clients.admin.controllers import ask_controllers
 from millstream.clients.admin.driver import Driver
-from millstream.clients.client_names import named
+from millstream.clients.client_names import described, named
 from millstream.clients.cluster import Cluster
 from millstream.clients.core.config import AdminConfig, AdminSettings
 from millstream.clients.core.settings import parse_settings
@@ -74,6 +74,14 @@ class Admin:
         )
         """Carries out the calls: for the modules of this package."""
 
+    def __repr__(self) -> str:
+        return described(
+            self,
+            self.config,
+            is_closed=self._scope.is_closed,
+            bootstrap_controllers=",".join(map(str, self.config.bootstrap_controllers)),
+        )
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -86,6 +94,7 @@ class Admin:
         await self.close()
 
     async def close(self) -> None:
+        """Give up what is not answered yet, and disconnect. Idempotent."""
         try:
             await self._scope.close()
         finally:

@@ -106,6 +106,7 @@ class ConfigEntry(NamedTuple):
 
     @property
     def is_default(self) -> bool:
+        """Whether nobody has set it: it is the default of the software."""
         return self.source is ConfigSource.DEFAULT_CONFIG
 
 

@@ -37,6 +37,7 @@ class TopicPartitionReplica(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """The same without the broker."""
         return TopicPartition(self.topic, self.partition)
 
 

@@ -168,7 +168,7 @@ def _replica(state: ReplicaState) -> QuorumReplica:
     fetched_ms, caught_up_ms = state.last_fetch_timestamp, state.last_caught_up_timestamp
     return QuorumReplica(
         state.replica_id,
-        state.replica_directory_id,
+        Uuid(state.replica_directory_id),
         state.log_end_offset,
         fetched_ms if fetched_ms >= 0 else None,
         caught_up_ms if caught_up_ms >= 0 else None,

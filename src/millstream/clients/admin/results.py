@@ -22,6 +22,7 @@ class Results(dict[Key, Value | KafkaError], Generic[Key, Value]):
         return value
 
     def errors(self) -> dict[Key, KafkaError]:
+        """The errors of the items that failed."""
         return {key: value for key, value in self.items() if isinstance(value, KafkaError)}
 
     def raise_errors(self) -> Self:

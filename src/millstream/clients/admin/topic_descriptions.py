@@ -144,7 +144,7 @@ class TopicPages:
         else:
             self._found[name] = TopicDescription(
                 name,
-                topic.topic_id,
+                Uuid(topic.topic_id),
                 topic.is_internal,
                 _partitions(topic),
                 operations(topic.topic_authorized_operations),
@@ -224,7 +224,7 @@ def _described(
     ]
     return TopicDescription(
         topic.name or "",
-        topic.topic_id,
+        Uuid(topic.topic_id),
         topic.is_internal,
         partitions,
         operations(topic.topic_authorized_operations),

@@ -194,7 +194,7 @@ async def list_topics(
     def read(response: MetadataResponse, asked: Asked[None]) -> dict[None, dict[str, TopicListing]]:
         check(response.error_code, "list_topics")
         listings = {
-            name: TopicListing(name, topic.topic_id, topic.is_internal)
+            name: TopicListing(name, Uuid(topic.topic_id), topic.is_internal)
             for topic in response.topics
             if (name := topic.name) is not None
             if include_internal or not topic.is_internal
@@ -243,7 +243,7 @@ def _created(topic: CreatableTopicResult) -> CreatedTopic | KafkaError:
         for each in topic.configs or ()
     }
     return CreatedTopic(
-        topic.name, topic.topic_id, topic.num_partitions, topic.replication_factor, configs
+        topic.name, Uuid(topic.topic_id), topic.num_partitions, topic.replication_factor, configs
     )
 
 

@@ -51,6 +51,7 @@ class Delivery(PlacedRecord):
         self._loop = loop
 
     def result(self, timeout_ms: int | None = None) -> RecordMetadata:
+        """Waits for the RecordMetadata; raises the record's error, or RequestTimedOut after `timeout_ms`."""
         if self.is_done:
             return self._batch.metadata_of(self._index)
         return _wait(self._loop, self.settled(), timeout_ms)
@@ -65,11 +66,17 @@ class BatchDelivery:
         self._delivery = delivery
         self._loop = loop
 
+    def __repr__(self) -> str:
+        return repr(self._delivery)
+
     @property
     def is_done(self) -> bool:
+        """Whether every batch was acknowledged or has failed."""
         return self._delivery.is_done
 
     def result(self, timeout_ms: int | None = None) -> list[RecordMetadata]:
+        """Waits until every batch is acknowledged; raises the first error, or RequestTimedOut after `timeout_ms`."""
+
         async def settled() -> list[RecordMetadata]:
             return await self._delivery
 

@@ -23,6 +23,9 @@ class Twin(Generic[Client_co]):
         self._client = self._loop.call(make)
         self._loop.close_at_exit(self)
 
+    def __repr__(self) -> str:
+        return f"<blocking.{repr(self._client).removeprefix('<')}"
+
     def __enter__(self) -> Self:
         return self
 
@@ -35,6 +38,7 @@ class Twin(Generic[Client_co]):
         self._loop.run(self._client.__aexit__(kind, error, traceback))
 
     def close(self) -> None:
+        """As at the end of a `with` block. Idempotent."""
         self._loop.run(self._client.__aexit__(None, None, None))
 
 

@@ -66,6 +66,7 @@ class ConsumerRecord:
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """Where the record is."""
         return TopicPartition(self.topic, self.partition)
 
     def with_data(self, key: object, value: object) -> ConsumerRecord:
@@ -84,6 +85,7 @@ class ConsumerRecord:
         return record
 
     def with_delivery_count(self, delivery_count: object) -> ConsumerRecord:
+        """The same record, handed out for the `delivery_count`th time: what share consumers say."""
         record: ConsumerRecord = self.with_data(self.key, self.value)
         record.delivery_count = delivery_count
         return record

@@ -41,6 +41,7 @@ class TopicIdPartition(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """The same without the id."""
         return TopicPartition(self.topic, self.partition)
 
     def __str__(self) -> str:

@@ -25,6 +25,7 @@ class RecordMetadata(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
+        """Where the record is."""
         return TopicPartition(self.topic, self.partition)
 
 

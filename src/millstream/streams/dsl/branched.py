@@ -36,6 +36,9 @@ class BranchedKStream(Generic[K, V]):
         )
         graph.add(self._node, parent)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._node.name}>"
+
     def branch(
         self,
         predicate: Callable[[K, V], bool],

@@ -63,6 +63,9 @@ class StreamsBuilder:
         self._explicit_names = explicit_names
         self._optimizations = optimizations(optimization)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} operators={len(self._graph.nodes())}>"
+
     @overload
     def stream(
         self,

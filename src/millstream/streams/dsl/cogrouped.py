@@ -53,6 +53,9 @@ class CogroupedKStream(Generic[K, VA]):
         self._graph = graph
         self._members = members
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} streams={len(self._members)}>"
+
     def cogroup(
         self, other: KGroupedStream[K, V], aggregator: Callable[[K, V, VA], VA]
     ) -> CogroupedKStream[K, VA]:
@@ -97,6 +100,9 @@ class TimeWindowedCogroupedKStream(Generic[K, VA]):
     def __init__(self, cogroup: _Cogroup) -> None:
         self._cogroup = cogroup
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} streams={len(self._cogroup.members)}>"
+
     def aggregate(
         self,
         initializer: Aggregate[Any, VA] | Callable[[], VA],  # Any: streams of any type
@@ -114,6 +120,9 @@ class SessionWindowedCogroupedKStream(Generic[K, VA]):
 
     def __init__(self, cogroup: _Cogroup) -> None:
         self._cogroup = cogroup
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} streams={len(self._cogroup.members)}>"
 
     @overload
     def aggregate(

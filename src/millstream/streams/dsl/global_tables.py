@@ -62,6 +62,9 @@ class GlobalKTable(Generic[K, V]):
         self.key = key
         self.value = value
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} in store {self.store}>"
+
 
 def global_table_node(name: str, source: SourceNode, store: StoreSpec) -> GlobalStoreGraphNode:
     """The node of a global table; its topic is its changelog."""

@@ -198,13 +198,21 @@ class StreamGraph:
                 heapq.heappush(queue, (child.priority, ticket, child))
                 ticket += 1
 
-    def reset(self) -> None:
-        """Forget what was written, so that a second build gives the same topology."""
+    def nodes(self) -> list[GraphNode]:
+        """All nodes but the root, each once."""
+        found: dict[GraphNode, None] = {}
         waiting = list(self.root.children)
         while waiting:
             node = waiting.pop()
+            if node not in found:
+                found[node] = None
+                waiting.extend(node.children)
+        return list(found)
+
+    def reset(self) -> None:
+        """Forget what was written, so that a second build gives the same topology."""
+        for node in self.nodes():
             node.written = False
-            waiting.extend(node.children)
 
     def merge_equal_sources(self) -> None:
         """Two sources of the same topics become one, which gets the children of both."""

@@ -87,6 +87,9 @@ class KGroupedStream(Generic[K, V]):
         self._node = node
         self._grouping = grouping
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._node.name}>"
+
     def count(
         self, *, name: str | None = None, materialized: Materialized[K, int] | None = None
     ) -> KTable[K, int]:

@@ -73,6 +73,9 @@ class StreamJoins(Generic[K, V]):
         self.sources = sources
         self.repartition_required = repartition_required
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._node.name}>"
+
     @property
     def name(self) -> str:
         """The name of the node that gives this stream."""

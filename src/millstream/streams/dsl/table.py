@@ -67,6 +67,9 @@ class KTable(Generic[K, V]):
         self.value = value
         self.sources = sources
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._node.name}>"
+
     @property
     def name(self) -> str:
         """The name of the node that gives this table."""

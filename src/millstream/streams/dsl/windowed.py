@@ -59,6 +59,9 @@ class TimeWindowedKStream(Generic[K, V]):
         self._windows = windows
         self._emit = emit
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._node.name}>"
+
     def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
         """The same windows, emitted as the strategy says."""
         check_kind("emit_strategy: strategy", strategy, EmitStrategy)

@@ -50,6 +50,7 @@ class QueryResult:
 
     @property
     def is_success(self) -> bool:
+        """Whether there is a value; else `failure` says why not."""
         return self.failure is None
 
     @property

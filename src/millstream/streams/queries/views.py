@@ -44,6 +44,7 @@ class _View:
         return None if row is None else self._show(row)
 
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
+        """Raises InvalidStoreError: the store can only be read here."""
         raise InvalidStoreError(
             f"store {self.name} can only be read here: a global store is written by its own processor alone"
         )

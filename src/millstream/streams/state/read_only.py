@@ -45,15 +45,19 @@ class ReadOnlyKeyValueStore(ABC, Generic[K, V]):
         """How many rows there are: exact, and found by counting them."""
 
     def range(self, lower: K | None, upper: K | None) -> Iterator[tuple[K, V]]:
+        """Rows from `lower` to `upper`, both inclusive; None is without a bound."""
         return self.rows_between(lower, upper, reverse=False)
 
     def reverse_range(self, lower: K | None, upper: K | None) -> Iterator[tuple[K, V]]:
+        """The rows of `range`, last first."""
         return self.rows_between(lower, upper, reverse=True)
 
     def all(self) -> Iterator[tuple[K, V]]:
+        """All rows."""
         return self.rows_between(None, None, reverse=False)
 
     def reverse_all(self) -> Iterator[tuple[K, V]]:
+        """All rows, last first."""
         return self.rows_between(None, None, reverse=True)
 
 
@@ -117,9 +121,11 @@ class ReadOnlyWindowStore(ABC, Generic[K, V]):
         return self.rows_of_keys(key_from, key_to, time_from, time_to, reverse=True)
 
     def all(self) -> Iterator[tuple[Windowed[K], V]]:
+        """All rows with their windows."""
         return self.fetch_all()
 
     def backward_all(self) -> Iterator[tuple[Windowed[K], V]]:
+        """All rows with their windows, latest first."""
         return self.backward_fetch_all()
 
 

@@ -44,6 +44,9 @@ class TopologyBuilder:
         check_wrapper(processor_wrapper)
         self._writer = TopologyWriter(processor_wrapper)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._writer.summary()}>"
+
     def add_source(
         self,
         name: str,

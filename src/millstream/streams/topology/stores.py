@@ -148,10 +148,12 @@ class StoreSpec:
 
     @property
     def is_window(self) -> bool:
+        """Whether its rows are per key and window."""
         return self.kind in {StoreKind.WINDOW, StoreKind.TIMESTAMPED_WINDOW}
 
     @property
     def is_timestamped(self) -> bool:
+        """Whether its rows carry the timestamp of their last change."""
         return self.kind in {
             StoreKind.TIMESTAMPED_KEY_VALUE,
             StoreKind.TIMESTAMPED_WINDOW,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -47,7 +48,7 @@ class SubTopologyTopics:
     partitions: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Topology:
     """What to run. `internal_topics` maps repartition topics (no prefix) to their enforced partition count."""
 
@@ -69,6 +70,22 @@ class Topology:
                 for parent in node.parents:
                     children[parent].append(name)
         return {name: tuple(names) for name, names in children.items()}
+
+    def __repr__(self) -> str:
+        groups = [group for group in self.sub_topologies if not group.is_global]
+        return (
+            f"<{type(self).__name__} sub_topologies={len(groups)} "
+            f"nodes={len(self.nodes)} stores={len(self.stores)}>"
+        )
+
+    def _repr_svg_(self) -> str:
+        """How notebooks show it."""
+        return self.to_svg()
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it that prefer HTML: the picture, and its text to be unfolded."""
+        text = html.escape(self.describe(), quote=False)
+        return f"{self.to_svg()}<details><summary>describe()</summary><pre>{text}</pre></details>"
 
     def describe(self) -> str:
         """The text that Kafka Streams prints for this topology (S46)."""

@@ -40,6 +40,10 @@ class TopologyWriter:
         self._copartitioned: list[frozenset[str]] = []
         self._replaced_sources: dict[str, str] = {}
 
+    def summary(self) -> str:
+        """How much there is so far, for `repr()`."""
+        return f"nodes={len(self._nodes)} stores={len(self._stores)}"
+
     def add_source(self, source: SourceNode) -> None:
         """Add a source of topics or of a pattern; no other source may read the same topics."""
         self._check_new_name(source.name)

@@ -43,6 +43,9 @@ class SchemaRegistry:
         self._transport = Transport(url, auth, ssl_context, limits or Limits())
         self._known: dict[Hashable, Any] = {}  # Any: each key has its own type of value
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._transport}>"
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -109,9 +112,11 @@ class SchemaRegistry:
         return found
 
     async def subjects(self) -> list[str]:
+        """The names of all subjects that are not deleted."""
         return await self._ask("GET", "/subjects", lambda answer: [str(name) for name in answer])
 
     async def versions(self, subject: str) -> list[int]:
+        """The versions of the subject that are not deleted. Raises SchemaRegistryError where there is no such subject."""
         path = f"/subjects/{quote(subject, safe='')}/versions"
         return await self._ask("GET", path, lambda answer: [int(number) for number in answer])
 
@@ -133,6 +138,10 @@ class SchemaRegistry:
         return await self._ask("GET", path, lambda answer: str(answer["compatibilityLevel"]))
 
     async def set_compatibility_level(self, level: str, subject: str | None = None) -> None:
+        """What new schemas of the subject, or of all subjects without a level of their own, must be compatible with.
+
+        `level` is BACKWARD, FORWARD, FULL, each also with _TRANSITIVE, or NONE.
+        """
         await self._ask(
             "PUT", _config_path(subject), lambda _: None, {"compatibility": level.upper()}
         )

@@ -76,6 +76,14 @@ class Transport:
         self._closing = threading.Event()
         self._thread = ThreadPoolExecutor(1, "schema-registry")
 
+    def __str__(self) -> str:
+        """The addresses, without the logins that they may have brought."""
+        return ",".join(
+            f"{'https' if each.secure else 'http'}://{each.host}"
+            f"{'' if each.port is None else f':{each.port}'}{each.path}"
+            for each in self._addresses
+        )
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickled, it is what it was made from: in another process it has a thread of its own."""
         if self._tls is not None:

@@ -1,0 +1,53 @@
+"""What people call says what it does: every public method of the classes that are documented for users."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from functools import cached_property
+from importlib import import_module
+
+import pytest
+
+FACADES = (
+    "millstream.clients",
+    "millstream.clients.admin",
+    "millstream.clients.blocking",
+    "millstream.clients.serdes.registry",
+    "millstream.streams",
+    "millstream.streams.queries",
+    "millstream.testing",
+)
+
+
+def classes(facade: str) -> Iterator[type]:
+    module = import_module(facade)
+    for name in module.__all__:
+        exported = getattr(module, name)
+        if inspect.isclass(exported):
+            yield exported
+
+
+def methods(kind: type) -> Iterator[str]:
+    """Those that our own classes define, properties included."""
+    ours = [each for each in kind.__mro__ if each.__module__.startswith("millstream.")]
+    for name in {name: None for each in ours for name in vars(each)}:
+        member = inspect.getattr_static(kind, name)
+        documented = (staticmethod, classmethod, property, cached_property)
+        if not name.startswith("_") and (
+            inspect.isroutine(member) or isinstance(member, documented)
+        ):
+            yield name
+
+
+@pytest.mark.parametrize("facade", FACADES)
+def test_every_public_method_has_a_docstring(facade: str) -> None:
+    found = [(kind, name) for kind in classes(facade) for name in methods(kind)]
+    assert len(found) > 10
+    missing = [
+        f"{kind.__qualname__}.{name}"
+        for kind, name in found
+        if not inspect.getdoc(inspect.getattr_static(kind, name))
+        and not inspect.getdoc(getattr(kind, name))  # of the method of a base that it implements
+    ]
+    assert not missing
