@@ -20,6 +20,9 @@ from millstream.model import TopicPartition
 from millstream.spark.kafka_settings import KafkaSettings
 
 METADATA_AGE_MS: Final = 300_000
+_WATCHED_BYTES: Final = 65_536
+"""One record is enough to know; but a partition with so much unread is left out of the next fetch, which the broker then
+holds for the others while this one has news again."""
 
 _LOGGER = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -73,7 +76,7 @@ class Connections:
         """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
         if self._watcher is None:
             settings = self.kafka.of_reader() | {
-                "max_partition_fetch_bytes": 1,  # one batch is enough to know
+                "max_partition_fetch_bytes": _WATCHED_BYTES,
                 "auto_offset_reset": "earliest",
             }
             self._watcher = self.run(_made(lambda: Consumer(**settings)))

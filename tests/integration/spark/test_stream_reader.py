@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from threading import Timer
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
@@ -11,7 +12,7 @@ from millstream.errors import ConfigError
 from millstream.spark.reading import DataLoss
 from millstream.spark.source_options import parse_source_options
 from millstream.spark.stream_reader import StreamReader
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
 pytestmark = pytest.mark.spark
 
@@ -75,6 +76,25 @@ def test_an_idle_topic_is_waited_for_and_not_asked_in_a_loop(topics) -> None:
     assert source.latestOffset(offsets(topic, 0), ReadAllAvailable()) == offsets(topic, 0)
     assert time.monotonic() - began >= 0.6
     assert time.process_time() - cpu < 0.2
+
+
+def test_a_partition_that_has_just_had_a_record_is_watched_again(topics) -> None:
+    """The broker may hold the fetch that follows a record for long; it must be for all partitions."""
+    topic = topics.new(partitions=3)
+    patience = {
+        "pollTimeoutMs": str(LONG_ENOUGH_MS),
+        "kafka.fetch.max.wait.ms": str(LONG_ENOUGH_MS),
+    }
+    source = reader(topics, topic, **patience)
+    end = offsets(topic, 0, 0, 0)
+    for expected in range(1, 4):
+        writing = Timer(0.3, topics.put, (topic, [{"value": b"x", "partition": 1}]))
+        writing.start()
+        began = time.monotonic()
+        end = source.latestOffset(end, ReadAllAvailable())
+        writing.join()
+        assert end == offsets(topic, 0, expected, 0)
+        assert time.monotonic() - began < LONG_ENOUGH_S / 2
 
 
 def test_a_new_partition_is_found_and_read_from_its_start(topics) -> None:
