@@ -6,6 +6,8 @@ itself needs seconds of processor time, and a query starts several at once.
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]  # only its import matters
 import pyarrow as pa
@@ -32,5 +34,16 @@ PRELOADED = (
     rocksdict,
 )
 
+
+def freeze() -> None:
+    """Takes everything that is loaded out of the garbage collector's sight.
+
+    Spark has a worker collect after every task, which would visit all of it, and copy the memory that it shares.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 if __name__ == "__main__":
+    freeze()
     daemon.manager()
