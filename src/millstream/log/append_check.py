@@ -67,8 +67,8 @@ _TARGET_CODECS: Final = {
 IS_COMPILED: Final = record_check.__name__.endswith("_compiled")
 AT_ONCE_BYTES: Final = 2 * 1024 * 1024 if IS_COMPILED else 32 * 1024
 """What may be unpacked and walked at once: 8 ms where every record is as small as can be, interpreted or not."""
-_BATCH_COST_BYTES: Final = 8 * 1024 if IS_COMPILED else 128
-"""What a batch costs besides its records, in the same measure: header, checksum, append."""
+PART_COST_BYTES: Final = 8 * 1024 if IS_COMPILED else 128
+"""What one partition of a request costs besides the records, in the same measure."""
 _PACKED_COST: Final = {Codec.GZIP: 32, Codec.SNAPPY: 4, Codec.LZ4: 4, Codec.ZSTD: 8}
 """A packed byte costs up to as much as so many unpacked ones, though it may unpack to none: empty members of gzip."""
 _RECOMPRESSED_COST: Final = 32
@@ -206,7 +206,7 @@ def _apply_topic_rules(
         section = _section(header, view, allowance)
         if allowance is not None:
             cost = len(section) * (_RECOMPRESSED_COST if is_recompressed else 1)
-            allowance.take(cost + _BATCH_COST_BYTES)
+            allowance.take(cost)
         max_timestamp = _check_records(header, section, config, now, unlocked=allowance is None)
         if target is not None and is_recompressed:
             view = batches.views[slot] = _recompressed(header, section, view, target, config)

@@ -163,7 +163,7 @@ class PartitionLog:
         """Makes directory and files of a new log, once. The first append does it too. Raises KafkaStorageError."""
         if self._make_directory is None:
             return
-        self.check_usable()
+        self._check_usable()
         try:
             self._make_directory()
             self._state.segments.active.create_file()
@@ -201,7 +201,7 @@ class PartitionLog:
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> AppendInfo:
         """The same for batches that were checked. Raises OutOfOrderSequenceNumber, InvalidProducerEpoch, KafkaStorageError."""
-        self.check_usable()
+        self._check_usable()
         if origin is AppendOrigin.CLIENT:
             duplicate = self.producers.find_duplicate(batches.headers)
             if duplicate is not None:
@@ -222,7 +222,7 @@ class PartitionLog:
         An answer of a leader is cut at a number of bytes, so a last batch that is not whole is left out. Without a whole batch
         nothing is written, and both offsets are NO_OFFSET. Raises CorruptMessage, OffsetOutOfRange, KafkaStorageError.
         """
-        self.check_usable()
+        self._check_usable()
         batches = whole_batches(records, self._state.log_end_offset)
         if not batches.headers:
             return AppendInfo(NO_OFFSET, NO_OFFSET)
@@ -301,7 +301,7 @@ class PartitionLog:
         At most `bytes_max` bytes, unless `min_one_batch` and the first batch alone is larger. Raises OffsetOutOfRange,
         KafkaStorageError.
         """
-        self.check_usable()
+        self._check_usable()
         if not self._state.log_start_offset <= offset <= self._state.log_end_offset:
             raise OffsetOutOfRange(
                 f"offset {offset} of {self.partition} is not between {self._state.log_start_offset} and {self._state.log_end_offset}"
@@ -333,7 +333,7 @@ class PartitionLog:
         return self._guarded(max_timestamp_searches(state.segments, state.log_start_offset))
 
     def _guarded(self, searches: Iterator[BatchSearch]) -> Iterator[BatchSearch]:
-        self.check_usable()
+        self._check_usable()
         try:
             yield from searches
         except OSError as error:
@@ -366,7 +366,7 @@ class PartitionLog:
 
     def plan_flush(self) -> FlushPlan | None:
         """What to sync so that all that is written now is on the disk; None when it is. Raises KafkaStorageError."""
-        self.check_usable()
+        self._check_usable()
         return self._unflushed.take_plan(self._state, self._environment.file_system)
 
     def complete_flush(self, plan: FlushPlan, now: Instant) -> None:
@@ -403,7 +403,7 @@ class PartitionLog:
 
         Raises KafkaStorageError, after which the log refuses everything.
         """
-        self.check_usable()
+        self._check_usable()
         if offset >= self._state.log_end_offset:
             return
         try:
@@ -420,7 +420,7 @@ class PartitionLog:
 
     def truncate_fully_and_start_at(self, offset: int, now: Instant) -> None:
         """Removes everything; the log is empty and begins at `offset`. Raises KafkaStorageError."""
-        self.check_usable()
+        self._check_usable()
         self.materialize()
         try:
             start_over(self._state, offset, self._new_segment)
@@ -434,7 +434,7 @@ class PartitionLog:
 
         Raises OffsetOutOfRange beyond the end of the log.
         """
-        self.check_usable()
+        self._check_usable()
         if offset > self._state.log_end_offset:
             raise OffsetOutOfRange(
                 f"records before {offset} cannot be deleted, {self.partition} ends at {self._state.log_end_offset}"
@@ -451,7 +451,7 @@ class PartitionLog:
 
         Returns the number of segments that left the log. Raises KafkaStorageError.
         """
-        self.check_usable()
+        self._check_usable()
         try:
             state = self._state
             offsets = LogOffsets(state.log_start_offset, state.log_end_offset, upper_bound)
@@ -504,7 +504,7 @@ class PartitionLog:
 
         Raises KafkaStorageError; the log then refuses everything until recovery has completed the swap.
         """
-        self.check_usable()
+        self._check_usable()
         try:
             if not set(finished.replaced) <= set(self._state.segments):
                 finished.cleaned.remove()
@@ -529,7 +529,7 @@ class PartitionLog:
 
     def close(self, now: Instant) -> None:
         """Clean shutdown: indexes complete, producer snapshot at the end, everything synced. Raises KafkaStorageError."""
-        self.check_usable()
+        self._check_usable()
         if not self.is_on_disk:  # nothing was written: the next start begins it again
             self.is_closed = True
             self.abandon()
@@ -566,8 +566,7 @@ class PartitionLog:
 
     # --- failures
 
-    def check_usable(self) -> None:
-        """Raises KafkaStorageError with the reason why the log refuses everything."""
+    def _check_usable(self) -> None:
         if self._failure is not None:
             raise KafkaStorageError(self._failure)
 

@@ -127,7 +127,7 @@ class Partition:
 
         Raises NotLeaderOrFollower, NotEnoughReplicas and what `PartitionLog.append_as_leader` raises.
         """
-        self.check_may_append(acks)
+        self.check_leader()
         batches = checked_batches(records, self.log.config, now, origin)
         return self.append_checked(batches, now, acks=acks, origin=origin)
 
@@ -140,21 +140,16 @@ class Partition:
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> AppendInfo:
         """The same for batches that `checked_batches` has seen, with this partition's configuration, here or elsewhere."""
-        self.check_may_append(acks)
-        appended = self.log.append_checked(batches, self.leader_epoch, now, origin)
-        if not appended.is_duplicate:
-            self._advance_high_watermark()
-        return appended
-
-    def check_may_append(self, acks: int) -> None:
-        """Raises NotLeaderOrFollower, NotEnoughReplicas, and KafkaStorageError for a log that is offline."""
         self.check_leader()
         if acks == ACKS_ALL and self.is_short_of_replicas:
             raise NotEnoughReplicas(
                 f"{self.topic_partition} has {len(self.isr)} in-sync replicas, "
                 f"min.insync.replicas is {self.log.config.min_insync_replicas}"
             )
-        self.log.check_usable()
+        appended = self.log.append_checked(batches, self.leader_epoch, now, origin)
+        if not appended.is_duplicate:
+            self._advance_high_watermark()
+        return appended
 
     def append_marker(self, marker: TransactionMarker, now: Instant) -> AppendInfo:
         """Ends a transaction here. Committed once `high_watermark` is beyond it.

@@ -52,6 +52,7 @@ from millstream.errors import (
     UnsupportedForMessageFormat,
 )
 from millstream.log.append_check import (
+    PART_COST_BYTES,
     Allowance,
     AppendOrigin,
     CheckedBatches,
@@ -136,7 +137,7 @@ class _Appending:
     now: Instant
     response: ProduceResponse
     parts: deque[_Part]
-    verdict: Verdict = field(default_factory=lambda: NOTHING_TO_VERIFY)
+    verdict: Verdict = NOTHING_TO_VERIFY
     waiting: list[_Written] = field(default_factory=list)
 
     @classmethod
@@ -278,13 +279,14 @@ def _addressed(part: _Part, appending: _Appending) -> tuple[Partition, memoryvie
         raise UnknownTopicId
     partition = context.node.partitions.get(part.topic, part.data.index)
     records = _checked_records(part.topic, part.data, request, context)
-    partition.check_may_append(request.acks)
+    partition.check_leader()
     part.partition = partition
     return partition, records
 
 
 def _check(part: _Part, appending: _Appending, allowance: Allowance) -> CheckedBatches | KafkaError:
     """Raises TooMuchWork."""
+    allowance.take(PART_COST_BYTES)
     try:
         partition, records = _addressed(part, appending)
         return checked_batches(
