@@ -67,7 +67,7 @@ _TARGET_CODECS: Final = {
 IS_COMPILED: Final = record_check.__name__.endswith("_compiled")
 AT_ONCE_BYTES: Final = 2 * 1024 * 1024 if IS_COMPILED else 32 * 1024
 """What may be unpacked and walked at once: 8 ms where every record is as small as can be, interpreted or not."""
-PART_COST_BYTES: Final = 8 * 1024 if IS_COMPILED else 128
+PART_COST_BYTES: Final = 16 * 1024 if IS_COMPILED else 256
 """What one partition of a request costs besides the records, in the same measure."""
 _PACKED_COST: Final = {Codec.GZIP: 32, Codec.SNAPPY: 4, Codec.LZ4: 4, Codec.ZSTD: 8}
 """A packed byte costs up to as much as so many unpacked ones, though it may unpack to none: empty members of gzip."""

@@ -224,7 +224,8 @@ async def _append_transactional(appending: _Appending, transactional: Transactio
 
 
 async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatches | KafkaError:
-    """The check that was too much work, where it keeps nobody waiting."""
+    """The check that was too much work, where it keeps nobody waiting; and others have their turn in any case."""
+    await asyncio.sleep(0)
     node = appending.context.node
     appending.now = node.clock.now()
     try:
