@@ -19,8 +19,10 @@ _CREATION_TIMEOUT_MS: Final = 5_000
 _DEFAULT: Final = -1
 
 
-async def create_missing_topics(node: Node, names: Sequence[str]) -> None:
-    """Creates what can be created. A refusal is logged and no more: the client finds the topic still unknown, and asks again."""
+async def create_missing_topics(node: Node, names: Sequence[str], client_id: str) -> None:
+    """Creates what can be created, and logs for which client. A refusal is logged and no more: the client finds the
+    topic still unknown, and asks again.
+    """
     topics = [topic for name in names if (topic := _topic(name, node)) is not None]
     if not topics:
         return
@@ -33,7 +35,14 @@ async def create_missing_topics(node: Node, names: Sequence[str]) -> None:
         )
         return
     for result in response.topics:
-        if result.error_code not in (0, TopicAlreadyExists.code):
+        if result.error_code == 0:
+            _LOGGER.info(
+                "topic %s did not exist and was created, because client %r asked for it"
+                " (auto.create.topics.enable)",
+                result.name,
+                client_id,
+            )
+        elif result.error_code != TopicAlreadyExists.code:
             _LOGGER.info(
                 "topic %s was asked for and not created: %s", result.name, result.error_message
             )

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from enum import Enum
+from functools import partial
 from typing import TypeVar
 
 from millstream.clients.client_names import named
 from millstream.clients.connection import AnyResponse, Connection
-from millstream.clients.connections import Connections, DialPolicy, Lane
+from millstream.clients.connections import AllRefused, Connections, DialPolicy, Lane
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.cluster_metadata import ClusterMetadata, TopicMetadata
@@ -26,6 +27,7 @@ from millstream.clients.metadata_refresh import MetadataRefresh
 from millstream.clients.tasks import TaskScope
 from millstream.clients.telemetry import Telemetry
 from millstream.errors import (
+    BrokerNotAvailable,
     CoordinatorNotAvailable,
     NetworkException,
     NotCoordinator,
@@ -45,6 +47,8 @@ __all__ = ["Cluster", "CoordinatorType", "Lane"]
 
 _Result = TypeVar("_Result")
 
+_CREATION_IS_OPTIONAL_VERSION = 4
+"""A broker that is asked for a topic in an earlier version creates it anyway."""
 _TRANSIENT_TOPIC_ERRORS = (3, 5)
 """A topic that is being created answers so for a moment."""
 
@@ -70,6 +74,7 @@ class Cluster:
         allow_auto_create_topics: bool = True,
         metadata_observer: Callable[[], None] = lambda: None,
         ask_metadata: MetadataSource | None = None,
+        retry_when_refused: bool = True,
     ) -> None:
         """`metadata_observer` is called after each refresh, successful or not."""
         config = named(config)
@@ -103,8 +108,11 @@ class Cluster:
             self.now_ms,
             random,
         )
+        self._retry_when_refused = retry_when_refused
         self._coordinators: dict[tuple[str, CoordinatorType], int] = {}
-        self._ask_metadata = ask_metadata or _ask_broker
+        self._ask_metadata = ask_metadata or partial(
+            _ask_broker, may_create_topics=allow_auto_create_topics
+        )
         self._metadata_observer = metadata_observer
         self._refresh = MetadataRefresh(
             self.metadata,
@@ -224,12 +232,23 @@ class Cluster:
             raise
 
     async def any_connection(self) -> Connection:
-        """An open one with the least to do, else the first broker that can be reached."""
+        """An open one with the least to do, else the first broker that can be reached.
+
+        Raises NoBrokerReachable; BrokerNotAvailable, which no retry follows, when every address refuses and that was
+        chosen to be the end.
+        """
         connection = self._connections.least_loaded()
         if connection is not None:
             return connection
-        nodes = [node.address for node in self.picture.nodes.values()]
-        return await self._connections.first_reachable(nodes or await self._bootstrap_addresses())
+        addresses = [node.address for node in self.picture.nodes.values()]
+        if not addresses or not self._retry_when_refused:
+            addresses += await self._bootstrap_addresses()
+        try:
+            return await self._connections.first_reachable(list(dict.fromkeys(addresses)))
+        except AllRefused as error:
+            if self._retry_when_refused:
+                raise
+            raise BrokerNotAvailable(str(error)) from error
 
     async def coordinator(self, key: str, kind: CoordinatorType = CoordinatorType.GROUP) -> int:
         """Node id of the coordinator, asked for once and remembered until `forget_coordinator`."""
@@ -319,9 +338,11 @@ class Cluster:
 
 
 async def _ask_broker(
-    connection: Connection, request: MetadataRequest
+    connection: Connection, request: MetadataRequest, *, may_create_topics: bool
 ) -> tuple[MetadataResponse, int]:
     version = connection.versions.choose(ApiKey.METADATA)
+    if version < _CREATION_IS_OPTIONAL_VERSION and may_create_topics:
+        request.allow_auto_topic_creation = True
     return await connection.request(ApiKey.METADATA, request, MetadataResponse), version
 
 

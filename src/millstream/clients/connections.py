@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -10,11 +11,13 @@ from enum import Enum
 from millstream.clients.connection import Connection
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.backoff import Backoff
-from millstream.clients.dialing import Dialer
+from millstream.clients.core.outages import SILENT_MS, Outages
+from millstream.clients.dialing import Dialer, NotConnected
 from millstream.clients.tasks import TaskScope
 from millstream.errors import KafkaError, NetworkException
 from millstream.runtime import Random
 
+_LOG = logging.getLogger(__name__)
 _STAGGER_SECONDS = 0.3
 """How long one bootstrap address may stay silent before the next one is tried beside it."""
 
@@ -29,6 +32,10 @@ class Lane(Enum):
 
 class NoBrokerReachable(NetworkException):
     """None of the brokers that were tried could be connected to."""
+
+
+class AllRefused(NoBrokerReachable):
+    """None could, and none was silent: each refused or does not exist, so there is nothing to wait for but a start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class Connections:
         self._connections: dict[tuple[Address, Lane], Connection] = {}
         self._connecting: dict[tuple[Address, Lane], asyncio.Lock] = {}
         self._failures: dict[Address, _Failures] = {}
+        self._outages = Outages()
 
     @property
     def any_failed(self) -> bool:
@@ -118,6 +126,7 @@ class Connections:
         untried.sort(key=self._next_attempt_ms)  # stable: those that never failed stay shuffled
         attempts: set[asyncio.Task[Connection]] = set()
         refusal: KafkaError | None = None
+        all_refused = True
         try:
             while untried or attempts:
                 if untried:
@@ -139,12 +148,14 @@ class Connections:
                         raise error
                     if not error.retriable:
                         refusal = refusal or error
+                    all_refused = all_refused and isinstance(error, NotConnected)
         finally:
             for attempt in attempts:
                 attempt.cancel()
         if refusal is not None:
             raise type(refusal)(str(refusal)) from refusal
-        raise NoBrokerReachable(f"no broker could be reached: {self.why_unreachable()}")
+        sentence = f"no broker could be reached: {self.why_unreachable()}"
+        raise AllRefused(sentence) if all_refused else NoBrokerReachable(sentence)
 
     async def close(self) -> None:
         """Those that are open. New ones can be made afterwards."""
@@ -156,12 +167,30 @@ class Connections:
 
     async def _dial(self, address: Address, attempt: int) -> Connection:
         timeout_ms = self._policy.setup_timeout.delay_ms(attempt, self._random)
+        silence = asyncio.get_running_loop().call_later(
+            SILENT_MS / 1000, self._note_silence, address
+        )
         try:
-            return await self._dialer.dial(address, timeout_ms)
+            connection = await self._dialer.dial(address, timeout_ms)
         except KafkaError as error:
+            if error.retriable:  # others are raised to whoever uses the client
+                self._warn(self._outages.failed(address, str(error), self._now_ms()))
             retry_ms = self._now_ms() + self._policy.reconnect.delay_ms(attempt, self._random)
             self._failures[address] = _Failures(attempt, retry_ms, error)
             raise
+        finally:
+            silence.cancel()
+        healed = self._outages.connected(address, self._now_ms())
+        if healed is not None:
+            _LOG.info("%s: %s", self._dialer.client_id, healed)
+        return connection
+
+    def _note_silence(self, address: Address) -> None:
+        self._warn(self._outages.silent(address, self._now_ms()))
+
+    def _warn(self, sentence: str | None) -> None:
+        if sentence is not None:
+            _LOG.warning("%s: %s", self._dialer.client_id, sentence)
 
     def _next_attempt_ms(self, address: Address) -> int:
         failed = self._failures.get(address)

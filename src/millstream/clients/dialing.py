@@ -34,6 +34,13 @@ class SocketOptions:
     receive_buffer_bytes: int = -1
 
 
+class NotConnected(NetworkException):
+    """There is no connection and the reason is certain: the address refuses, its name is not known, no way leads there.
+
+    Silence is not certain: it is a RequestTimedOut.
+    """
+
+
 class Dialer:
     def __init__(
         self,
@@ -47,6 +54,11 @@ class Dialer:
         self._tls = tls
         self._authenticator = authenticator
 
+    @property
+    def client_id(self) -> str:
+        """How brokers and the log name the client."""
+        return self._options.client_id
+
     async def dial(self, address: Address, timeout_ms: int) -> Connection:
         """Connected, versions agreed, authenticated. Every IP address of the host has a try, in their order.
 
@@ -58,7 +70,8 @@ class Dialer:
             try:
                 connection = await self._try(address, target, timeout_ms)
             except (NetworkException, RequestTimedOut) as error:
-                failure = failure or error
+                if failure is None or isinstance(failure, NotConnected):
+                    failure = error  # what may yet be reached counts more than what cannot
                 continue
             try:
                 await connection.authenticate()
@@ -82,11 +95,11 @@ class Dialer:
         except TimeoutError as error:
             raise RequestTimedOut(f"no answer from {address} within {timeout_ms} ms") from error
         except ConnectionRefusedError as error:
-            raise NetworkException(
+            raise NotConnected(
                 f"cannot connect to {address}: refused; nothing listens there"
             ) from error
         except OSError as error:
-            raise NetworkException(f"cannot connect to {address}: {error}") from error
+            raise NotConnected(f"cannot connect to {address}: {error}") from error
         return connection
 
     async def _connected_socket(self, target: _Target) -> socket.socket:
@@ -184,7 +197,7 @@ async def _resolve(address: Address) -> list[_Target]:
             address.host, address.port, type=socket.SOCK_STREAM
         )
     except (OSError, UnicodeError) as error:
-        raise NetworkException(
+        raise NotConnected(
             f"cannot connect to {address}: its name cannot be resolved ({error})"
         ) from error
     return [(family, cast("_SocketAddress", target)) for family, _, _, _, target in found]

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
 
-from millstream.clients.connections import Connections, DialPolicy, Lane, NoBrokerReachable
+from millstream.clients.connections import (
+    AllRefused,
+    Connections,
+    DialPolicy,
+    Lane,
+    NoBrokerReachable,
+)
 from millstream.clients.core.addresses import Address
 from millstream.clients.core.backoff import Backoff
+from millstream.clients.dialing import NotConnected
 from millstream.clients.tasks import ClientClosed, TaskScope
-from millstream.errors import KafkaError, NetworkException, SaslAuthenticationFailed
+from millstream.errors import (
+    KafkaError,
+    NetworkException,
+    RequestTimedOut,
+    SaslAuthenticationFailed,
+)
 
 A, B = Address("a", 1), Address("b", 2)
 
@@ -41,6 +54,8 @@ class PlayedConnection:
 
 class World:
     """Dials as `outcomes` say; an address without one hangs until `release`."""
+
+    client_id = "me"
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -143,3 +158,54 @@ async def test_a_connection_that_comes_after_the_client_was_closed_is_closed() -
     with pytest.raises(ClientClosed):
         await late
     assert connection.is_closed
+
+
+async def test_that_all_refused_is_told_from_silence() -> None:
+    """A tool ends at once when nothing listens anywhere; silence may be a slow start."""
+    world = World()
+    world.outcomes = {A: NotConnected("a: refused"), B: NotConnected("b: unknown")}
+    with pytest.raises(AllRefused):
+        await world.connections.first_reachable([A, B])
+    world.now_ms = 10_000
+    world.outcomes[B] = RequestTimedOut("b: silent")
+    with pytest.raises(NoBrokerReachable) as failed:
+        await world.connections.first_reachable([A, B])
+    assert not isinstance(failed.value, AllRefused)
+
+
+async def test_an_address_that_refuses_is_warned_of_once_and_its_return_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "millstream.clients")
+    world = World()
+    world.outcomes = {A: NotConnected("cannot connect to a:1: refused")}
+    for _ in range(5):
+        with pytest.raises(NotConnected):
+            await world.connections.get(A, Lane.MAIN)
+        world.now_ms = world.connections._next_attempt_ms(A)
+    assert caplog.messages == [
+        "me: cannot connect to a:1: refused (2 attempts in 0.1 s; trying again)"
+    ]
+    world.now_ms += 60_000
+    with pytest.raises(NotConnected):
+        await world.connections.get(A, Lane.MAIN)
+    assert caplog.messages[1:] == [
+        "me: cannot connect to a:1: refused (6 attempts in 61.5 s; trying again)"
+    ]
+    world.now_ms += 1_000
+    world.outcomes[A] = PlayedConnection()
+    await world.connections.get(A, Lane.MAIN)
+    assert caplog.messages[2:] == ["me: connected to a:1 after 62.5 s"]
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING", "INFO"]
+
+
+async def test_a_refusal_that_the_user_is_told_of_is_not_logged_as_well(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World()
+    world.outcomes = {A: SaslAuthenticationFailed("a: go away")}
+    for _ in range(3):
+        with pytest.raises(SaslAuthenticationFailed):
+            await world.connections.get(A, Lane.MAIN)
+        world.now_ms = world.connections._next_attempt_ms(A)
+    assert caplog.messages == []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+
+import pytest
+
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.cluster_metadata import ClusterMetadata
 from millstream.clients.core.leader_news import LeaderNews
@@ -79,10 +83,55 @@ def test_a_topic_that_is_being_created_is_asked_for_again_soon() -> None:
     metadata = state()
     metadata.use_topics(["t"], 0)
     metadata.handle_response(response(code=3), 0, 13)
-    assert (metadata.due_ms(0), metadata.cluster.topic_errors) == (100, {"t": 3})
+    assert metadata.cluster.topic_errors == {"t": 3}
+    metadata.plan_request(0)
+    metadata.handle_response(response(code=3), 0, 13)
+    assert metadata.due_ms(0) == 100
     metadata.plan_request(100)
     metadata.handle_response(response(), 100, 13)
     assert (metadata.due_ms(100), metadata.cluster.topic_errors) == (300_000, {})
+
+
+def test_a_topic_is_created_only_when_it_is_known_to_be_missing_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A misspelt name makes a topic: the client that caused it says so. Two requests in a row, without a wait."""
+    caplog.set_level(logging.INFO, "millstream.clients")
+    metadata = state()
+    metadata.use_topics(["t"], 0)
+    assert not metadata.plan_request(0).allow_auto_topic_creation
+    metadata.handle_response(response(code=3), 0, 13)
+    assert metadata.due_ms(0) == 0
+    assert metadata.plan_request(0).allow_auto_topic_creation
+    assert caplog.messages == []
+    metadata.handle_response(response(), 0, 13)
+    assert caplog.messages == [
+        "topic 't' did not exist and was created, because this client asked for it; check the name if that was not meant"
+    ]
+    metadata.use_topics(["other"], 0)
+    assert not metadata.plan_request(0).allow_auto_topic_creation
+
+
+def test_a_topic_that_is_there_is_not_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "millstream.clients")
+    metadata = state()
+    metadata.use_topics(["t"], 0)
+    metadata.plan_request(0)
+    metadata.handle_response(response(), 0, 13)
+    assert not metadata.plan_request(100).allow_auto_topic_creation
+    assert caplog.messages == []
+
+
+def test_a_client_that_must_not_create_topics_never_does() -> None:
+    policy = MetadataPolicy(
+        300_000, Backoff(100, 1_000), True, 5_000, allow_auto_create_topics=False
+    )
+    metadata = MetadataState(policy, Steady())
+    metadata.use_topics(["t"], 0)
+    for _ in range(3):
+        assert not metadata.plan_request(0).allow_auto_topic_creation
+        metadata.handle_response(response(code=3), 0, 13)
+    assert metadata.due_ms(0) == 400
 
 
 def test_a_topic_nobody_used_for_five_minutes_is_forgotten() -> None:

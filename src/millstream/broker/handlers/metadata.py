@@ -66,7 +66,7 @@ def handle(
 async def _answer_after_creation(
     request: MetadataRequest, missing: Sequence[str], context: RequestContext
 ) -> MetadataResponse:
-    await create_missing_topics(context.node, missing)
+    await create_missing_topics(context.node, missing, context.client_id)
     return _answer(request, context)
 
 

@@ -65,6 +65,7 @@ class Admin:
             SystemRandom(),
             allow_auto_create_topics=False,
             ask_metadata=ask_controllers if asks_controllers else None,
+            retry_when_refused=config.retry_when_refused,
         )
         self.driver = Driver(
             self._cluster,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millstream.clients.core.backoff import Backoff
 from millstream.clients.core.cluster_metadata import ClusterMetadata
-from millstream.errors import RebootstrapRequired
+from millstream.errors import RebootstrapRequired, UnknownTopicOrPartition
 from millstream.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -15,6 +16,7 @@ from millstream.protocol.generated.metadata import (
 )
 from millstream.runtime import Random
 
+_LOG = logging.getLogger(__name__)
 _RELIABLE_EPOCHS_VERSION = 9
 """Before it, brokers may tell leader epochs that are older than the leaders beside them (Kafka before 2.4)."""
 
@@ -40,6 +42,8 @@ class MetadataState:
         self._policy = policy
         self._random = random
         self._topics: dict[str, int] = {}  # name -> last use, monotonic ms
+        self._answered: set[str] = set()
+        self._missing: set[str] = set()
         self._all_topics = False
         self._requested = True
         self._last_success_ms = -1
@@ -88,9 +92,7 @@ class MetadataState:
         topics = None
         if not self._all_topics:
             topics = [MetadataRequestTopic(name=name) for name in sorted(self._topics)]
-        return MetadataRequest(
-            topics=topics, allow_auto_topic_creation=self._policy.allow_auto_create_topics
-        )
+        return MetadataRequest(topics=topics, allow_auto_topic_creation=self._may_create())
 
     def handle_response(self, response: MetadataResponse, now_ms: int, version: int) -> None:
         """`version`: that of the response, as old ones say less than their fields look like."""
@@ -109,7 +111,10 @@ class MetadataState:
         self.version += 1
         self._last_success_ms = now_ms
         self._failing_since_ms = -1
-        if self._has_gaps():
+        if self._found_missing(response):
+            self._requested = True
+            self._next_attempt_ms = now_ms
+        elif self._has_gaps():
             self._requested = True
             self._count_failure(now_ms)
         else:
@@ -149,6 +154,39 @@ class MetadataState:
         self._failures += 1
         self._next_attempt_ms = now_ms + self._policy.backoff.delay_ms(self._failures, self._random)
 
+    def _may_create(self) -> bool:
+        """Whether the broker may create topics that do not exist. Not before it said which these are: only then is it
+        known, and can be logged, that a topic came to be because its name was asked for.
+        """
+        return (
+            self._policy.allow_auto_create_topics
+            and bool(self._missing)
+            and self._topics.keys() <= self._answered
+        )
+
+    def _found_missing(self, response: MetadataResponse) -> bool:
+        """Whether there are topics to create that were not known to be missing. Logs those that were created."""
+        if not self._policy.allow_auto_create_topics:
+            return False
+        missing = set()
+        for topic in response.topics:
+            name = topic.name
+            if name is None or name not in self._topics:
+                continue
+            self._answered.add(name)
+            if topic.error_code == UnknownTopicOrPartition.code:
+                missing.add(name)
+            elif topic.error_code == 0 and name in self._missing:
+                _LOG.info(
+                    "topic %r did not exist and was created, because this client asked for it; check the name if"
+                    " that was not meant",
+                    name,
+                )
+                self._missing.discard(name)
+        new = missing - self._missing
+        self._missing |= missing
+        return bool(new)
+
     def _has_gaps(self) -> bool:
         """A topic that is being created or has no leader yet is asked for again soon."""
         known = self.cluster.topics
@@ -165,3 +203,5 @@ class MetadataState:
         for name, used_ms in list(self._topics.items()):
             if now_ms - used_ms > idle_ms_max:
                 del self._topics[name]
+                self._answered.discard(name)
+                self._missing.discard(name)

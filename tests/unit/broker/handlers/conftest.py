@@ -131,6 +131,7 @@ class AdminNode:
             node=self,
             version=version,
             listener_name="PLAINTEXT",
+            client_id="someone",
             client_host="127.0.0.1",
             connection=SimpleNamespace(principal=self.principal),
             now=Instant(0, 0),

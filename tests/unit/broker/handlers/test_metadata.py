@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import pytest
@@ -102,8 +103,11 @@ def test_an_entry_needs_a_name_or_an_id(node: object) -> None:
         ask(node, 13, None)
 
 
-def test_an_unknown_topic_is_created_and_in_the_answer(node: object) -> None:
-    """Kafka answers UNKNOWN_TOPIC_OR_PARTITION once more; the client would ask again."""
+def test_an_unknown_topic_is_created_and_in_the_answer(
+    node: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Kafka answers UNKNOWN_TOPIC_OR_PARTITION once more; the client would ask again. The log says who wanted it."""
+    caplog.set_level(logging.INFO, "millstream.broker")
     node.create("my.topic")
     response = ask(node, 13, "new", "my_topic", "a b", allow_auto_topic_creation=True)
     assert summary(response) == [
@@ -112,6 +116,8 @@ def test_an_unknown_topic_is_created_and_in_the_answer(node: object) -> None:
         ("a b", INVALID_TOPIC, 0),
     ]
     assert node.submitted == ["handle_create_topics"]
+    told = "topic new did not exist and was created, because client 'someone' asked for it"
+    assert caplog.messages[0].startswith(told)
 
 
 def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from millstream.clients.core.addresses import Address, parse_bootstrap_servers
 from millstream.clients.core.config.client import ClientConfig, ClientSettings
-from millstream.clients.core.settings import integer, setting
+from millstream.clients.core.settings import boolean, integer, setting
 from millstream.errors import ConfigError
 
 
@@ -25,6 +25,12 @@ class AdminConfig(ClientConfig):
         60_000, integer(0), "Time limit of calls that have none of their own, retries included."
     )
 
+    retry_when_refused: bool = setting(
+        True,
+        boolean,
+        "Whether to try again when every address refuses the connection. False: the call fails at once.",
+    )
+
     def __post_init__(self) -> None:
         default = {field.name: field.default for field in fields(self)}["bootstrap_servers"]
         if self.bootstrap_controllers and self.bootstrap_servers != default:
@@ -39,3 +45,4 @@ class AdminSettings(ClientSettings, total=False):
 
     bootstrap_controllers: str | list[str] | tuple[Address, ...]
     default_api_timeout_ms: int
+    retry_when_refused: bool

@@ -1,0 +1,60 @@
+"""Which addresses cannot be reached, and when to say so in the log: soon, then rarely, and once more when it is over.
+
+One failure is no outage: the next address may answer, or the next attempt. The second in a row, or a second of silence,
+is worth a warning. Reads no clock, writes no log: gives sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+SILENT_MS: Final = 1_000
+"""How long connecting may take before it is mentioned."""
+_FAILURES_BEFORE_FIRST: Final = 2
+_AGAIN_MS: Final = 60_000
+
+
+@dataclass(slots=True)
+class _Outage:
+    since_ms: int
+    failures: int = 0
+    said_ms: int | None = None
+
+
+class Outages:
+    def __init__(self) -> None:
+        self._outages: dict[Hashable, _Outage] = {}
+
+    def failed(self, address: Hashable, reason: str, now_ms: int) -> str | None:
+        """An attempt to connect ended with `reason`. The warning to log, if it is time for one."""
+        outage = self._outages.setdefault(address, _Outage(now_ms))
+        outage.failures += 1
+        if outage.failures < _FAILURES_BEFORE_FIRST or not _is_due(outage, now_ms):
+            return None
+        outage.said_ms = now_ms
+        return f"{reason} ({outage.failures} attempts in {_seconds(now_ms - outage.since_ms)}; trying again)"
+
+    def silent(self, address: Hashable, now_ms: int) -> str | None:
+        """An attempt has lasted SILENT_MS by now. The warning to log, if it is time for one."""
+        outage = self._outages.setdefault(address, _Outage(now_ms - SILENT_MS))
+        if not _is_due(outage, now_ms):
+            return None
+        outage.said_ms = now_ms
+        return f"no answer from {address} since {_seconds(SILENT_MS)}; still waiting"
+
+    def connected(self, address: Hashable, now_ms: int) -> str | None:
+        """The line to log, if there had been a warning."""
+        outage = self._outages.pop(address, None)
+        if outage is None or outage.said_ms is None:
+            return None
+        return f"connected to {address} after {_seconds(now_ms - outage.since_ms)}"
+
+
+def _is_due(outage: _Outage, now_ms: int) -> bool:
+    return outage.said_ms is None or now_ms - outage.said_ms >= _AGAIN_MS
+
+
+def _seconds(duration_ms: int) -> str:
+    return f"{duration_ms / 1000:.1f} s"
