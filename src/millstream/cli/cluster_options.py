@@ -110,14 +110,27 @@ class ClusterOptions:
 
 
 def admin_beside(settings: Settings) -> Admin:
-    """An Admin with the settings that it shares with another client, of whatever kind that is."""
+    """An Admin with the settings that it shares with another client, of whatever kind that is.
+
+    It does not wait for a cluster where nothing listens: somebody sits before the terminal.
+    """
     from millstream.clients.blocking import Admin
     from millstream.clients.core.config import AdminConfig
     from millstream.clients.core.settings import setting_names
 
     known = setting_names(AdminConfig)
     shared = {key: value for key, value in settings.items() if key in known}
-    return Admin(**({"default_api_timeout_ms": _WAIT_MS} | shared))
+    own = {"default_api_timeout_ms": _WAIT_MS, "retry_when_refused": False}
+    return Admin(**(own | shared))
+
+
+def check_reachable(settings: Settings) -> None:
+    """Raises BrokerNotAvailable at once when nothing listens at any address of these settings.
+
+    For clients that, once they run, should outlive a restart of the cluster.
+    """
+    with admin_beside(settings) as admin:
+        admin.describe_cluster()
 
 
 def read_client_file(file: str | None) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from millstream.cli.arguments import refuse_bytes
+from millstream.cli.client_log import client_log_on_terminal
 from millstream.cli.suggestions import SuggestingGroup
 from millstream.cli.terminal import printable
 from millstream.errors import ConfigError, KafkaError, MillstreamError
@@ -47,7 +48,8 @@ class ClientCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:  # Any: click's own signature
         try:
-            return super().invoke(ctx)
+            with client_log_on_terminal():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:

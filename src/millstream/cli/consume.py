@@ -16,6 +16,7 @@ from millstream.cli.cluster_options import (
     Given,
     Settings,
     admin_beside,
+    check_reachable,
     cluster_options,
     pairs,
 )
@@ -175,6 +176,7 @@ def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given)
                 until_end=options.exit_at_end,
             )
         else:
+            check_reachable(settings)
             consumer.subscribe(names, pattern=pattern)
         out = sys.stdout.buffer
         reading = Reading(

@@ -13,6 +13,7 @@ from millstream.cli.arguments import ANY_BYTES, as_text, typed_bytes
 from millstream.cli.cluster_options import (
     ClusterOptions,
     Given,
+    check_reachable,
     cluster_options,
     kafka_options,
     pairs,
@@ -150,7 +151,9 @@ def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Giv
         "acks": options.acks,
         "transactional_id": options.transactional_id,
     }
-    with Producer(**cluster.settings(ProducerConfig, **chosen)) as producer:
+    settings = cluster.settings(ProducerConfig, **chosen)
+    with Producer(**settings) as producer:
+        check_reachable(settings)
         writing = _Writing(producer, topic, options, convert)
         records = _lines(files, options.delimiter, parse)
         try:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options
+from millstream.cli.cluster_options import (
+    ClusterOptions,
+    Given,
+    admin_beside,
+    check_reachable,
+    cluster_options,
+)
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import HEADER, Read
 from millstream.runtime.system import SystemClock
@@ -95,15 +101,15 @@ def consume(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
         auto_offset_reset="latest" if options.from_latest else "earliest",
         allow_auto_create_topics=False,
     )
-    if options.group is None:
-        with cluster.admin() as admin:
-            partitions = partitions_of(admin, [topic], None, None)
     with Consumer(**settings) as consumer:
         run = _Run(consumer, options)
         if options.group is None:
+            with admin_beside(settings) as admin:
+                partitions = partitions_of(admin, [topic], None, None)
             start = Start("end" if options.from_latest else "beginning")
             run.ends = seek(consumer, partitions, Bounds(start), until_end=not options.count)
         else:
+            check_reachable(settings)
             run.rebalances = RebalanceTimer(run.now_ms)
             consumer.subscribe([topic], listener=run.rebalances)
         whole = run.read()

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from millstream.cli.cluster_options import ClusterOptions, Settings, cluster_options
+from millstream.cli.cluster_options import (
+    ClusterOptions,
+    Settings,
+    check_reachable,
+    cluster_options,
+)
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import Latencies
 from millstream.errors import RequestTimedOut
@@ -72,6 +77,7 @@ def latency(
     consuming = cluster.settings(
         ConsumerConfig, fetch_max_wait_ms=_TIMEOUT_MS // 2, request_timeout_ms=_TIMEOUT_MS
     )
+    check_reachable(producing)
     latencies = asyncio.run(_measure(topic, producing, consuming, count, size))
     p50, p99, p999 = latencies.percentiles(0.5, 0.99, 0.999)
     if output == "table":

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 import click
 
 from millstream.cli.arguments import ANY_BYTES
-from millstream.cli.cluster_options import ClusterOptions, Given, cluster_options, pairs
+from millstream.cli.cluster_options import (
+    ClusterOptions,
+    Given,
+    check_reachable,
+    cluster_options,
+    pairs,
+)
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import Sent
 
@@ -117,6 +123,7 @@ def produce(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> No
     )
     with Producer(**settings) as producer:
         run = _Run(producer, topic, options)
+        check_reachable(settings)
         if options.transactional_id is not None:
             producer.init_transactions()
         if options.warmup_records:
