@@ -25,7 +25,7 @@ VERBS: Final[Mapping[str, Verb]] = MappingProxyType(
     {
         "consume": Verb("millstream.cli.consume", "consume", "Read records of topics."),
         "config": Verb("millstream.cli.config", "config", "Check and explain settings."),
-        "console": Verb("millstream.console.command", "console", "Serve the web console."),
+        "console": Verb("millstream.cli.console", "console", "Serve the web console."),
         "demo": Verb("millstream.cli.demo", "demo", "Run an example from end to end."),
         "groups": Verb(
             "millstream.cli.groups", "groups", "List, describe, reset and delete groups."

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
-from typing import Final
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, Final
 
 from millstream.clients import Admin, RangeReader
 from millstream.clients.admin import (
@@ -57,22 +57,19 @@ _FETCH_BYTES = 1024 * 1024
 
 
 class ClusterReader:
-    """`timeout_ms` limits each question to the cluster; a page has twice that for all it asks."""
+    """`timeout_ms` limits each question to the cluster; a page has twice that for all it asks.
 
-    def __init__(self, bootstrap_servers: str, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> None:
-        """Raises ConfigError for addresses that cannot be read. Connects when first asked."""
+    A cluster where every address refuses the connection is not waited for: the page says so at once.
+    """
+
+    def __init__(
+        self, settings: Mapping[str, Any], timeout_ms: int = DEFAULT_TIMEOUT_MS
+    ) -> None:  # Any: the clients check the values
+        """`settings` are those of a client: addresses, security, client_id. Raises ConfigError. Connects when first asked."""
         self._timeout_ms = timeout_ms
-        self._admin = Admin(
-            bootstrap_servers=bootstrap_servers,
-            client_id=_CLIENT_ID,
-            default_api_timeout_ms=timeout_ms,
-        )
-        self._reader = RangeReader(
-            bootstrap_servers=bootstrap_servers,
-            client_id=_CLIENT_ID,
-            max_partition_fetch_bytes=_FETCH_BYTES,
-            default_api_timeout_ms=timeout_ms,
-        )
+        common = {"client_id": _CLIENT_ID, **settings, "default_api_timeout_ms": timeout_ms}
+        self._admin = Admin(**common, retry_when_refused=False)
+        self._reader = RangeReader(**common, max_partition_fetch_bytes=_FETCH_BYTES)
 
     async def close(self) -> None:
         await self._reader.close()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -42,14 +45,17 @@ def get(url: str) -> Answer:
             return Answer(error.code, dict(error.headers), error.read().decode())
 
 
+COMMAND = [sys.executable, "-m", "millstream.cli.main", "console", "--port", "0"]
+
+
 @contextmanager
-def running_console(bootstrap_servers: str, *options: str) -> Iterator[str]:
+def running_console(*options: str, environment: dict[str, str] | None = None) -> Iterator[str]:
     """Yields its address without the last slash; a clean end on SIGTERM is part of every test."""
-    command = [sys.executable, "-m", "millstream.cli.main", "console", "--port", "0"]
     process = subprocess.Popen(
-        [*command, "--bootstrap-servers", bootstrap_servers, *options],
+        [*COMMAND, *options],
         stdout=subprocess.PIPE,
         text=True,
+        env=os.environ | (environment or {}),
     )
     try:
         assert process.stdout is not None
@@ -73,7 +79,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(scope="module")
 def console(broker: Broker) -> Iterator[str]:
-    with running_console(broker.bootstrap_servers) as url:
+    with running_console("-b", broker.bootstrap_servers) as url:
         yield url
 
 
@@ -116,7 +122,6 @@ def test_topics_come_fifty_at_a_time_with_what_they_hold(console: str) -> None:
         (config["name"], config["value"], config["source"])
         for config in topics["hostile"]["changed_configs"]
     ] == [
-        ("min.insync.replicas", "1", "all brokers, dynamic"),  # as Kafka sets it in a new cluster
         ("retention.ms", "604800000", "topic"),
     ]
     filtered = get(f"{console}/topics.json?filter=LIGHT").json
@@ -185,7 +190,7 @@ def test_a_name_beyond_the_protocol_is_404(console: str) -> None:
 def test_a_console_without_a_broker_answers_503_and_recovers() -> None:
     with (
         Broker(in_process=False) as broker,
-        running_console(broker.bootstrap_servers, "--timeout-ms", "1000") as url,
+        running_console("-b", broker.bootstrap_servers, "--timeout-ms", "1000") as url,
     ):
         wait_until(lambda: get(f"{url}/").status == 200)
         broker.kill()
@@ -216,3 +221,48 @@ def test_a_topic_made_anew_is_shown_as_it_is_now(broker: Broker, console: str) -
             assert view["topic_id"] == uuid_text(described.topic_id)
             admin.delete_topics(["again"]).raise_errors()
             assert get(f"{console}/topic?name=again").status == 404
+
+
+@pytest.mark.timeout(LONG_ENOUGH_S)
+def test_a_cluster_that_refuses_is_told_at_once_on_the_terminal_and_on_the_page() -> None:
+    """The console waits ten minutes for an answer, and not at all for a cluster where nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        process = subprocess.Popen(
+            [*COMMAND, "-b", address, "--timeout-ms", "600000"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            url = process.stdout.readline().split("url=")[1].split()[0]
+            told = f"cannot connect to {address}: refused; nothing listens there"
+            assert told in process.stderr.readline()
+            for path in ("", "topics", "topic?name=x", "groups", "group?id=x"):
+                page = get(f"{url}{path}")
+                assert page.status == 503
+                assert told in page.text
+        finally:
+            process.kill()
+            process.communicate(timeout=LONG_ENOUGH_S)
+
+
+def test_the_cluster_is_named_as_for_other_verbs(broker: Broker, tmp_path: Path) -> None:
+    """By the environment; by a client's properties, whose name the broker then sees."""
+    with running_console(
+        environment={"MILLSTREAM_BOOTSTRAP_SERVERS": broker.bootstrap_servers}
+    ) as url:
+        assert get(f"{url}/overview.json").json["cluster_id"] == broker.cluster_id
+    file = tmp_path / "client.properties"
+    file.write_text(f"bootstrap.servers={broker.bootstrap_servers}\n")
+    with running_console("--config-file", str(file), "-X", "client.id=me") as url:
+        assert get(f"{url}/topic.json?name=flights").json["records"]["records"]
+
+
+def test_a_console_that_must_not_trust_the_cluster_does_not(broker: Broker) -> None:
+    """TLS is asked for and the broker has none: settings of security reach the console's clients."""
+    with running_console("-b", broker.bootstrap_servers, "-X", "security.protocol=SSL") as url:
+        assert get(f"{url}/overview.json").status in {502, 503}

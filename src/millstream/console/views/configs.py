@@ -43,4 +43,5 @@ def config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
 
 
 def changed_config_rows(entries: Iterable[ConfigEntry]) -> tuple[ConfigRow, ...]:
-    return tuple(row for row in config_rows(entries) if not row.is_default)
+    """What was set for the topic itself. What was set for brokers is the same on every topic, and says nothing of one."""
+    return config_rows(entry for entry in entries if entry.source is ConfigSource.TOPIC_CONFIG)

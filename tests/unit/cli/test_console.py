@@ -7,12 +7,12 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from millstream.cli import console
 from millstream.cli.main import main
-from millstream.console import command
 
 
 def test_a_missing_extra_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "find_spec", lambda name: None if name == "jinja2" else object())
+    monkeypatch.setattr(console, "find_spec", lambda name: None if name == "jinja2" else object())
     result = CliRunner().invoke(main, ["console"])
     assert result.exit_code == 2
     assert (
@@ -40,7 +40,7 @@ def test_addresses_that_cannot_be_read_are_one_sentence() -> None:
 
 def test_help_does_not_load_the_web_framework() -> None:
     code = (
-        "import sys; from millstream.console import command;"
+        "import sys; import millstream.cli.console;"
         "print([name for name in ('starlette', 'uvicorn', 'jinja2', 'pyarrow') if name in sys.modules])"
     )
     result = subprocess.run(

@@ -1,4 +1,4 @@
-"""`millstream console`: serves the pages in this process until SIGTERM or Ctrl-C.
+"""`millstream console`: the verb. What it serves is in `millstream.console`, which is imported only when it runs.
 
 Standard output has one line, printed when the console can be asked. Exit code 0 after a clean end, 1 when the port
 cannot be had, 2 when it was told something it cannot understand or its packages are missing.
@@ -6,8 +6,6 @@ cannot be had, 2 when it was told something it cannot understand or its packages
 
 from __future__ import annotations
 
-import ipaddress
-import signal
 import socket
 import sys
 from importlib.util import find_spec
@@ -15,22 +13,23 @@ from typing import Final, NoReturn
 
 import click
 
-from millstream.errors import ConfigError
+from millstream.cli.cluster_options import (
+    ClusterOptions,
+    Settings,
+    check_reachable,
+    cluster_options,
+)
+from millstream.cli.command import ClientCommand
+from millstream.cli.terminal import printable
+from millstream.errors import ConfigError, KafkaError
 
 _NEEDED: Final = ("starlette", "uvicorn", "jinja2")
 _DEFAULT_PORT: Final = 8080
-_CONNECTIONS_MAX: Final = 64
-_LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
+_FIRST_LOOK_MS: Final = 1_000
 
 
-@click.command(short_help="Serve the web console.")
-@click.option(
-    "--bootstrap-servers",
-    "-b",
-    default="localhost:9092",
-    show_default=True,
-    help="HOST:PORT[,HOST:PORT...] of the cluster to show.",
-)
+@click.command(cls=ClientCommand, short_help="Serve the web console.")
+@cluster_options
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -51,8 +50,10 @@ _LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1", "[::1]")
     show_default=True,
     help="How long one question to the cluster may take.",
 )
-def console(bootstrap_servers: str, port: int, host: str, timeout_ms: int) -> None:
+def console(*, cluster: ClusterOptions, port: int, host: str, timeout_ms: int) -> None:
     """Show a cluster in the browser: brokers, topics, records, groups and their lag. Reads only."""
+    from millstream.clients.core.config import ClientConfig
+
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         _fail(f"{', '.join(missing)} not installed: pip install 'millstream[console]'", code=2)
@@ -62,36 +63,28 @@ def console(bootstrap_servers: str, port: int, host: str, timeout_ms: int) -> No
         _fail(f"cannot listen on {host} port {port}: {error.strerror or error}", code=1)
     with listening:
         try:
-            _serve(listening, bootstrap_servers, timeout_ms)
+            _serve(listening, cluster.settings(ClientConfig), timeout_ms)
         except ConfigError as error:
             _fail(str(error), code=2)
 
 
-def _serve(listening: socket.socket, bootstrap_servers: str, timeout_ms: int) -> None:
-    import uvicorn
+def _serve(listening: socket.socket, settings: Settings, timeout_ms: int) -> None:
+    from millstream.console.serving import serve
 
-    from millstream.console.application import ANY_HOST, create_application
-    from millstream.console.cluster_reader import ClusterReader
+    def announce(url: str) -> None:
+        click.echo(f"millstream console url={url} bootstrap={settings['bootstrap_servers']}")
+        _say_whether_reachable(settings)
 
-    host, port = listening.getsockname()[:2]
-    allowed_hosts = _LOOPBACK_NAMES if ipaddress.ip_address(host).is_loopback else ANY_HOST
-    application = create_application(ClusterReader(bootstrap_servers, timeout_ms), allowed_hosts)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            application,
-            log_level="warning",
-            limit_concurrency=_CONNECTIONS_MAX,
-            timeout_graceful_shutdown=2 * timeout_ms // 1000 + 1,
-            server_header=False,
-        )
-    )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn stops on the signal, then raises it once more for whoever listened before: that is the default
-        # action, and a clean end would be a death by signal.
-        signal.signal(number, lambda *_: None)
-    shown = f"[{host}]" if ":" in host else host
-    click.echo(f"millstream console url=http://{shown}:{port}/ bootstrap={bootstrap_servers}")
-    server.run(sockets=[listening])
+    serve(listening, settings, timeout_ms, announce)
+
+
+def _say_whether_reachable(settings: Settings) -> None:
+    """The console is of use before the cluster is: it shows when that comes. But nobody should have to guess."""
+    try:
+        check_reachable({**settings, "default_api_timeout_ms": _FIRST_LOOK_MS})
+    except KafkaError as error:
+        sentence = f"warning: the cluster cannot be reached now: {error}"
+        click.echo(printable(sentence), err=True)
 
 
 def _listen(host: str, port: int) -> socket.socket:
