@@ -18,7 +18,11 @@ from millstream.cli.version import version_option
 @click.argument("config", type=click.Path(exists=True, dir_okay=False), required=False)
 @click.option("--port", type=click.IntRange(0, 65535), help="Port for clients; 0: any free one.")
 @click.option("--data", type=click.Path(file_okay=False), help="Directory of all logs.")
-@click.option("--ephemeral", is_flag=True, help="Keep nothing: temporary data, never synced.")
+@click.option(
+    "--ephemeral",
+    is_flag=True,
+    help="For trials and tests: the data is temporary and never synced, groups start at once.",
+)
 @click.option(
     "--cluster-id",
     envvar="CLUSTER_ID",

@@ -30,6 +30,11 @@ from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRando
 
 _LOGGER = logging.getLogger(__name__)
 _EPHEMERAL_PREFIX: Final = "millstream-"
+_EPHEMERAL_SETTINGS: Final = {
+    "millstream.flush.on.ack": "never",
+    "group.initial.rebalance.delay.ms": "0",
+}
+"""For trying things out: nothing is kept, and a group's first member starts at once instead of after 3 s."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _FLUSH_WORDS: Final = {
     "auto": "acks=all waits for fsync where a partition has one replica",
@@ -78,7 +83,8 @@ def _node_config(options: ServerOptions, directory: str | None) -> BrokerConfig:
     if directory is not None:
         settings["log.dirs"] = directory
     if options.ephemeral:
-        settings.setdefault("millstream.flush.on.ack", "never")
+        for name, value in _EPHEMERAL_SETTINGS.items():
+            settings.setdefault(name, value)
     node_id = settings.get("node.id", settings.get("broker.id", "1"))
     write_log(options.log_format, int(node_id) if node_id.isdecimal() else -1, os.environ)
     if gathered.not_understood:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from millstream.clients import blocking
+from millstream.clients.admin import ConfigResource, ConfigResourceType
 from tests.patience import LONG_ENOUGH_S
 
 VOTERS = Path(__file__).parents[2] / "fixtures" / "kafka-4.3.1-voters.tar.gz"
@@ -99,6 +101,25 @@ def test_an_ephemeral_node_leaves_nothing() -> None:
         process.terminate()
         assert process.wait(LONG_ENOUGH_S) == 0
         assert not Path(fields["data"]).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "delay_ms"),
+    [
+        (("--ephemeral",), "0"),
+        (("--ephemeral", "--override", "group.initial.rebalance.delay.ms=7"), "7"),
+        ((), "3000"),
+    ],
+)
+def test_groups_of_an_ephemeral_node_start_at_once(
+    options: tuple[str, ...], delay_ms: str, tmp_path: Path
+) -> None:
+    """Kafka waits 3 s for more members; who only tries something out would wait them every time."""
+    with running(*options, "--data", str(tmp_path), "--port", "0") as (_, fields):
+        with blocking.Admin(bootstrap_servers=fields["bootstrap"]) as admin:
+            broker = ConfigResource(ConfigResourceType.BROKER, fields["node"])
+            configs = admin.describe_configs([broker]).result(broker)
+        assert configs["group.initial.rebalance.delay.ms"].value == delay_ms
 
 
 def test_it_ends_with_its_parent_when_told_to() -> None:

@@ -29,8 +29,10 @@ KNOWN = {
     "make check": "test_make_targets_exist",
     "make test": "test_make_targets_exist",
     "make bench": "test_make_targets_exist",
+    "python3 -m venv .venv": "test_the_environment_comes_before_what_is_installed",
+    ". .venv/bin/activate": "test_the_environment_comes_before_what_is_installed",
     "pip install .": "test_install.py",
-    "millstream server --port 9092 --data /tmp/millstream": "test_server_and_kcat",
+    "millstream server --ephemeral --port 9092": "test_server_and_kcat",
     "echo hello | kcat -P -b 127.0.0.1:9092 -t greetings": "test_server_and_kcat",
     "kcat -C -b 127.0.0.1:9092 -t greetings -o beginning -e": "test_server_and_kcat",
 }
@@ -49,6 +51,15 @@ def test_every_command_of_the_readme_is_run_by_a_test() -> None:
     assert set(SHELL) == set(KNOWN)
 
 
+def test_the_environment_comes_before_what_is_installed(tmp_path: Path) -> None:
+    """Debian's own Python refuses pip outside of a virtual environment (PEP 668)."""
+    before = SHELL[: SHELL.index("pip install .")]
+    prepared = [line for line in before if "venv" in line]
+    done = run(f"set -e; {'; '.join(prepared)}; command -v pip", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == f"{tmp_path}/.venv/bin/pip"
+
+
 @pytest.mark.parametrize(
     "target", ["check", "test", "bench", "codegen", "docs", "oracle", "lock", "wheel"]
 )
@@ -60,9 +71,9 @@ def test_make_targets_exist(target: str) -> None:
 @pytest.mark.skipif(
     shutil.which("kcat") is None, reason="kcat is not installed (Debian: apt-get install kcat)"
 )
-def test_server_and_kcat(tmp_path: Path) -> None:
+def test_server_and_kcat() -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "millstream.cli.main", "server", "--port", "0", "--data", str(tmp_path / "data")],
+        [sys.executable, "-m", "millstream.cli.main", "server", "--port", "0", "--ephemeral"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as server:  # fmt: skip
         try:
