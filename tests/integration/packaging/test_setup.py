@@ -39,7 +39,8 @@ case "$*" in
     cp "$0" "$3/bin/python"
     echo "#!$PWD/$3/bin/python" >"$3/bin/pip" ;;
 *"-m pip"*)
-    echo "${*##*--quiet }" >>"$MACHINE/pip.log"
+    echo "${*##*--no-input }" >>"$MACHINE/pip.log"
+    case "$*" in *--quiet*) ;; *) printf "$WORDS_OF_PIP" ;; esac
     if [ -n "${PIP_DIES:-}" ]; then kill -9 $$; fi
     exit ${PIP_STATUS:-0} ;;
 *--version*) echo "Python 3.11.2" ;;
@@ -51,6 +52,13 @@ echo "$*" >>"$MACHINE/apt.log"
 echo "words of apt"
 case "$*" in *python3-venv*) touch "$MACHINE/has-venv" ;; esac
 case "$*" in *openjdk*) cp "$MACHINE/java-17" "$MACHINE/bin/java" ;; esac
+"""
+
+WORDS_OF_PIP = """\
+Collecting pyspark==4.3.0 (from -r requirements/demo.txt (line 7))
+  Downloading pyspark-4.3.0.tar.gz (434.4 MB)
+Collecting numpy==2.3.4
+Installing collected packages: numpy, pyspark
 """
 
 EVERYTHING = [
@@ -96,7 +104,12 @@ class Machine:
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [str(self.checkout / "scripts/setup"), *arguments],
-            env={"PATH": str(self.bin), "MACHINE": str(self.directory), **environment},
+            env={
+                "PATH": str(self.bin),
+                "MACHINE": str(self.directory),
+                "WORDS_OF_PIP": WORDS_OF_PIP,
+                **environment,
+            },
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -125,6 +138,16 @@ def test_everything_is_installed_once_and_the_second_run_is_silent(machine: Mach
     assert machine.log() == EVERYTHING
     assert machine.setup() == (0, "")
     assert machine.log() == []
+
+
+def test_each_package_is_told_while_it_is_fetched(machine: Machine) -> None:
+    """The first set-up takes minutes: who watches it sees that something happens."""
+    _, said = machine.setup()
+    assert [line for line in said.splitlines() if line.startswith("set-up:   ")] == [
+        "set-up:   fetching pyspark==4.3.0",
+        "set-up:   fetching numpy==2.3.4",
+        "set-up:   installing what was fetched",
+    ]
 
 
 def test_without_java_one_sentence_says_what_to_install(machine: Machine) -> None:
