@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Self
@@ -116,43 +115,54 @@ class _Written:
 
 @dataclass(slots=True)
 class _Part:
-    """What one partition gets. `outcome` is what its check came to, if it was made ahead of the append.
-
-    `partition` is known once the records may be looked at.
-    """
+    """What one partition gets, and where its answer goes. `partition` is known once the records may be looked at."""
 
     topic: str | None
     data: PartitionProduceData
     responses: list[PartitionProduceResponse]
     partition: Partition | None = None
-    outcome: CheckedBatches | KafkaError | None = None
 
 
 @dataclass(slots=True)
 class _Appending:
-    """One request on its way into the logs. `parts` are those that are not appended yet."""
+    """One request on its way into the logs. `part` is the next to be appended; those behind it are made when it is their turn."""
 
     request: ProduceRequest
     context: RequestContext
     now: Instant
     response: ProduceResponse
-    parts: deque[_Part]
+    later: Iterator[_Part]
+    part: _Part | None
     verdict: Verdict = NOTHING_TO_VERIFY
     waiting: list[_Written] = field(default_factory=list)
 
     @classmethod
     def of(cls, request: ProduceRequest, context: RequestContext) -> Self:
-        topics = request.topic_data
-        if len(topics) != 1 or len(topics[0].partition_data) != 1:
-            topics = _without_repetition(topics)
-        responses = []
-        parts: deque[_Part] = deque()
-        for topic in topics:
-            name = _topic_name(topic, context)
-            told: list[PartitionProduceResponse] = []
-            responses.append(TopicProduceResponse(topic.name, topic.topic_id, told))
-            parts.extend(_Part(name, data, told) for data in topic.partition_data)
-        return cls(request, context, context.now, ProduceResponse(responses=responses), parts)
+        response = ProduceResponse()
+        parts = _parts(request.topic_data, context, response.responses)
+        return cls(request, context, context.now, response, parts, next(parts, None))
+
+    def answered(self, response: PartitionProduceResponse) -> None:
+        """`part` has its answer."""
+        assert self.part is not None, "only what was asked is answered"
+        self.part.responses.append(response)
+        self.part = next(self.later, None)
+
+
+def _parts(
+    topics: Sequence[TopicProduceData],
+    context: RequestContext,
+    responses: list[TopicProduceResponse],
+) -> Iterator[_Part]:
+    """What is asked, with its place in `responses`."""
+    if len(topics) != 1 or len(topics[0].partition_data) != 1:
+        topics = _without_repetition(topics)
+    for topic in topics:
+        name = _topic_name(topic, context)
+        told: list[PartitionProduceResponse] = []
+        responses.append(TopicProduceResponse(topic.name, topic.topic_id, told))
+        for data in topic.partition_data:
+            yield _Part(name, data, told)
 
 
 def handle(
@@ -187,40 +197,39 @@ async def _answer_later(
 def _append_at_once(appending: _Appending) -> bool:
     """False as soon as a check takes longer than one request may hold everybody; that part and those behind it remain."""
     allowance = Allowance()
-    parts = appending.parts
-    while parts:
+    while (part := appending.part) is not None:
         try:
-            checked = _check(parts[0], appending, allowance)
+            checked = _check(part, appending, allowance)
         except TooMuchWork:
             return False
-        part = parts.popleft()
-        part.responses.append(_append(part, checked, appending))
+        appending.answered(_append(part, checked, appending))
     return True
 
 
 async def _append_in_steps(appending: _Appending) -> None:
     """Each part is appended before the next is checked: nothing that was unpacked piles up."""
     while not _append_at_once(appending):
-        part = appending.parts[0]
+        part = appending.part
+        assert part is not None, "something was too much work"
         checked = await _checked_elsewhere(part, appending)
-        appending.parts.popleft()
-        part.responses.append(_append(part, checked, appending))
+        appending.answered(_append(part, checked, appending))
 
 
 async def _append_transactional(appending: _Appending, transactional: TransactionalProduce) -> None:
     """All is checked before the coordinator is asked: between its verdict and the append nothing may happen."""
+    parts = [] if appending.part is None else [appending.part, *appending.later]
+    appending.later = iter(parts[1:])
+    outcomes: list[CheckedBatches | KafkaError] = []
     allowance = Allowance()
-    for part in appending.parts:
+    for part in parts:
         try:
-            part.outcome = _check(part, appending, allowance)
+            outcomes.append(_check(part, appending, allowance))
         except TooMuchWork:
-            part.outcome = await _checked_elsewhere(part, appending)
+            outcomes.append(await _checked_elsewhere(part, appending))
             allowance = Allowance()
     appending.verdict = await verdict_of_coordinator(transactional, appending.context.node)
-    while appending.parts:
-        part = appending.parts.popleft()
-        assert part.outcome is not None, "every part was checked above"
-        part.responses.append(_append(part, part.outcome, appending))
+    for part, outcome in zip(parts, outcomes, strict=True):
+        appending.answered(_append(part, outcome, appending))
 
 
 async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatches | KafkaError:
