@@ -278,7 +278,7 @@ async def test_who_holds_too_much_memory_is_not_read_and_everybody_else_is() -> 
 
 
 async def test_frames_that_are_only_announced_hold_nobody_up() -> None:
-    async with edge(ConnectionLimits(request_bytes_held_max=200 << 20)) as running:
+    async with edge(ConnectionLimits(request_bytes_held_max=200 << 20, frame_ms=10**9)) as running:
         for _ in range(3):
             announcing = await running.connect()
             announcing.writer.write(struct.pack(">i", 100 << 20) + b"some")
