@@ -42,7 +42,6 @@ class BrokerConfig:
     max_connections_per_ip_overrides: str
     max_connection_creation_rate: int
     connections_max_idle_ms: int
-    queued_max_requests: int
     queued_max_request_bytes: int
 
     server_max_startup_time_ms: int

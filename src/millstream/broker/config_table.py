@@ -131,11 +131,9 @@ _CONNECTIONS = (
     integer(
         "max.connection.creation.rate", _INT_MAX, at_least(1), "New connections a second; further ones wait to be accepted.", _DYNAMIC
     ),
-    integer(
-        "queued.max.requests",
-        500,
-        at_least(1),
-        "Without effect: of each connection one request is in work, and the next ones wait in its socket.",
+    without_effect(
+        "of each connection one request is in work, and the next ones wait in its socket",
+        integer("queued.max.requests", 500, at_least(1), "Requests that were read and wait for their turn."),
     ),
     long("connections.max.idle.ms", 600_000, at_least(1), "A connection without requests for this long is closed."),
     long(
@@ -200,8 +198,12 @@ _LIFE = (
 )  # fmt: skip
 
 _QUORUM = (
-    integer("controller.quorum.election.timeout.ms", 1_000, at_least(0), "Wait before an election is tried again."),
-    integer("controller.quorum.fetch.timeout.ms", 2_000, at_least(0), "A leader not heard of for this long is replaced."),
+    without_effect(
+        _ONE_NODE, integer("controller.quorum.election.timeout.ms", 1_000, at_least(0), "Wait before an election is tried again.")
+    ),
+    without_effect(
+        _ONE_NODE, integer("controller.quorum.fetch.timeout.ms", 2_000, at_least(0), "A leader not heard of for this long is replaced.")
+    ),
     integer("broker.heartbeat.interval.ms", 2_000, at_least(1), "Time between two heartbeats to the controller."),
     integer("broker.session.timeout.ms", 9_000, at_least(1), "A broker silent for this long is fenced."),
     integer("metadata.log.segment.bytes", 1_073_741_824, at_least(8_388_608), "Segment size of the metadata log."),

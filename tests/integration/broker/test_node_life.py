@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from millstream.errors import ConfigError
+from millstream.log import FlushPlan, PartitionLog
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response
 from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -26,6 +27,7 @@ from millstream.protocol.generated.list_offsets import (
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from millstream.records.batch import iterate_batches
 from millstream.records.record import iterate_records
+from millstream.runtime import Instant
 from millstream.testing.broker import Broker
 from millstream.testing.node_runner import NodeFailed
 from millstream.testing.raw_client import RawClient, batch_of, request_frame
@@ -218,6 +220,28 @@ def test_acknowledged_means_synced_by_default(
             for n in range(20):
                 assert client.produce("synced", batch_of(b"%d" % n)).base_offset == n
                 assert synced[str(log)] == log.stat().st_size > 0
+
+
+def test_records_that_reach_flush_messages_are_synced_before_acks_1_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: dict[str, int] = {}
+    complete = PartitionLog.complete_flush
+
+    def note(log: PartitionLog, plan: FlushPlan, now: Instant) -> None:
+        complete(log, plan, now)
+        synced[log.partition.topic] = log.recovery_point
+
+    monkeypatch.setattr(PartitionLog, "complete_flush", note)
+    settings = {"log.flush.interval.messages": "2", "millstream.flush.on.ack": "never"}
+    with (
+        Broker(data=tmp_path / "data", settings=settings) as broker,
+        RawClient(broker.bootstrap_servers) as client,
+    ):
+        client.create_topic("t")
+        for n in range(10):
+            assert client.produce("t", batch_of(b"%d" % n), acks=1).base_offset == n
+            assert synced.get("t", 0) == (n + 1) // 2 * 2
 
 
 def test_a_second_broker_in_the_same_directory_is_refused_with_the_nodes_own_words(
