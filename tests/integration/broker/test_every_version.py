@@ -6,26 +6,21 @@ kind of resource, and does not answer a Produce without records nor an AddPartit
 
 from __future__ import annotations
 
-import dataclasses
-import re
-import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
-from typing import Any
 
 import pytest
 
 from millstream.broker.registry import HANDLERS
-from millstream.errors import EncodeError, TopicAlreadyExists, error_for
+from millstream.errors import TopicAlreadyExists, error_for
 from millstream.model import ZERO_UUID, uuid_text
 from millstream.protocol.api import VERSIONS, ApiKey, request_class, response_class
 from millstream.protocol.frames import decode_response_header
-from millstream.protocol.generated.api_versions import ApiVersionsRequest
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
 from millstream.testing.broker import Broker
 from millstream.testing.raw_client import RawClient, batch_of, request_frame
+from tests.filled_requests import error_codes, filled_request
 from tests.patience import wait_until
 
 EVERY = [(key, version) for key, handler in HANDLERS.items() for version in handler.api.versions]
@@ -55,63 +50,6 @@ def known_topic(client: RawClient) -> None:
     created = client.ask(ApiKey.CREATE_TOPICS, 7, CreateTopicsRequest(topics=[topic]))
     if created.topics[0].error_code != TopicAlreadyExists.code:
         assert client.produce("known", batch_of(b"x")).error_code == 0
-
-
-def error_codes(value: Any) -> Iterator[int]:
-    """Every error code anywhere in a message."""
-    if isinstance(value, list):
-        for item in value:
-            yield from error_codes(item)
-    elif dataclasses.is_dataclass(value):
-        for field in dataclasses.fields(value):
-            content = getattr(value, field.name)
-            if field.name == "error_code":
-                yield content
-            yield from error_codes(content)
-
-
-WORDS = {
-    "name": "known", "topic": "known", "topic_names": ["known"],
-    "client_software_name": "test", "client_software_version": "1",
-    "resource_name": "known", "resource_type": 2, "timeout_ms": 1000, "acks": 1,
-    "session_timeout_ms": 6000, "rebalance_timeout_ms": 100, "protocol_type": "consumer", "num_partitions": 1,
-    "replication_factor": 1, "replica_id": -1, "max_wait_ms": 1,
-}  # fmt: skip
-
-
-def filled(kind: type, version: int, group: str) -> Any:
-    """A request with one item in every list of structs, naming a topic that exists and a group that does not.
-
-    As far as `version` has the fields.
-    """
-    names = dict.fromkeys(("key", "group_id"), group)
-    lists = {key: [group] for key in ("groups_names", "coordinator_keys")}
-    message = with_items(kind, {**WORDS, **names, **lists})
-    if isinstance(message, ApiVersionsRequest) and version < 3:
-        return ApiVersionsRequest()
-    default = kind()
-    for _ in range(20):
-        try:
-            message.encode(bytearray(), version)
-        except EncodeError as error:
-            refused = re.search(r"field (\w+)", str(error))
-            assert refused is not None, error  # noqa: PT017 - the error names the field to leave out
-            setattr(message, refused[1], getattr(default, refused[1]))
-    return message
-
-
-def with_items(kind: type, words: Mapping[str, Any]) -> Any:
-    message = kind()
-    hints = typing.get_type_hints(kind, vars(import_module(kind.__module__)))
-    for field in dataclasses.fields(message):
-        if field.name in words:
-            setattr(message, field.name, words[field.name])
-            continue
-        for inner in typing.get_args(hints[field.name]):
-            is_struct = isinstance(inner, type) and dataclasses.is_dataclass(inner)
-            if is_struct and "list" in str(hints[field.name]):
-                setattr(message, field.name, [with_items(inner, words)])
-    return message
 
 
 EXPECTED: dict[ApiKey, tuple[str | dict[int, str], str | dict[int, str]]] = {
@@ -207,7 +145,7 @@ def test_every_version_is_answered(broker: Broker, key: ApiKey, version: int, co
     """With the errors that belong to it, in bytes that are those of the version and no others."""
     kind = request_class(key)
     group = f"{key.name}-{version}"
-    request = kind() if content == "empty" else filled(kind, version, group)
+    request = kind() if content == "empty" else filled_request(kind, version, group)
     if key is ApiKey.INIT_PRODUCER_ID:
         request.transactional_id = None
     if key is ApiKey.PRODUCE:

@@ -161,7 +161,10 @@ def test_the_environment_beats_the_file_as_in_kafkas_image(tmp_path: Path) -> No
 
 
 def test_the_log_tells_the_life_of_the_node_in_order(tmp_path: Path) -> None:
-    with running("--data", str(tmp_path), "--port", "0", "--log-format", "json") as (process, _):
+    with running("--data", str(tmp_path), "--port", "0", "--log-format", "json") as (
+        process,
+        fields,
+    ):
         process.terminate()
         assert process.wait(LONG_ENOUGH_S) == 0
         assert process.stderr is not None
@@ -176,6 +179,8 @@ def test_the_log_tells_the_life_of_the_node_in_order(tmp_path: Path) -> None:
             "PENDING_CONTROLLED_SHUTDOWN -> SHUTTING_DOWN", "SHUTTING_DOWN -> NOT_RUNNING"]  # fmt: skip
     assert [message for message in told if message in life] == life
     assert any(line.startswith("  durability  auto: ") for line in lines)
+    assert f"  listeners   PLAINTEXT://{fields['bootstrap']}" in lines
+    assert any(f"node 1 of cluster {fields['cluster']}" in line for line in lines)
 
 
 def test_log_levels_come_from_the_environment(tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ from millstream.errors import (
     OffsetOutOfRange,
     RequestTimedOut,
 )
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
+from millstream.records.batch import iterate_batches
+from millstream.records.compression import Codec
+from millstream.testing.raw_client import RawClient
 from tests.integration.clients.refusals import refusal
 from tests.patience import LONG_ENOUGH_MS, LONG_ENOUGH_S
 
@@ -46,6 +51,14 @@ async def read(consumer: Consumer, count: int) -> list[tuple[bytes | None, bytes
     return [(record.key, record.value) for record in records]
 
 
+def codecs_of(client: RawClient, topic: str) -> set[Codec]:
+    """Of the first batches of the topic's first partition, as they are stored."""
+    asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
+    request = FetchRequest(max_wait_ms=0, topics=[FetchTopic(topic=topic, partitions=[asked])])
+    (found,) = client.ask(ApiKey.FETCH, 11, request).responses[0].partitions
+    return {header.codec for header, _ in iterate_batches(memoryview(bytes(found.records)))}
+
+
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 async def test_records_come_back_as_they_were_sent(
     bootstrap: str, new_topic: NewName, codec: str
@@ -59,6 +72,8 @@ async def test_records_come_back_as_they_were_sent(
         for number in range(1000):
             await producer.send(topic, b"%d" % number * 20)
         await producer.send(topic, None, key=b"tombstone")
+    with RawClient(bootstrap) as client:
+        assert codecs_of(client, topic) == {Codec[codec.upper()]}
     async with Consumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
         consumer.assign([(topic, 0)])
         records = []

@@ -15,7 +15,7 @@ from millstream.broker.metrics.node_metrics import NodeMetrics
 from millstream.broker.registry import Handler
 from millstream.errors import InvalidTopic, MalformedMessage, ProtocolError
 from millstream.metadata.image import MetadataImage
-from millstream.net.client_connection import ClientConnection
+from millstream.net.client_connection import ANONYMOUS, ClientConnection
 from millstream.protocol.api import ApiKey
 from millstream.protocol.frames import decode_response, encode_request
 from millstream.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -74,13 +74,16 @@ def test_a_handler_sees_who_asks_and_when() -> None:
                 context.version,
                 context.client_id,
                 context.client_host,
+                context.listener_name,
+                context.connection_id,
+                context.connection.principal,
                 context.now.wall_ms,
             )
         )
         return HeartbeatResponse()
 
     ask(dispatcher(heartbeat), ApiKey.HEARTBEAT, 3, HeartbeatRequest(group_id="g"))
-    assert seen == [("g", 3, "test", "10.0.0.9", 1_700_000_000_000)]
+    assert seen == [("g", 3, "test", "10.0.0.9", "PLAINTEXT", 1, ANONYMOUS, 1_700_000_000_000)]
 
 
 def test_an_error_of_the_protocol_is_the_apis_answer() -> None:

@@ -26,7 +26,7 @@ from millstream.errors import (
 )
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
-from millstream.model import TopicPartition, Uuid, uuid_text
+from millstream.model import BrokerId, TopicPartition, Uuid, uuid_text
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import BrokerRegistrationRequest, Feature
 from millstream.protocol.generated.broker_registration import Listener as BrokerListener
@@ -144,6 +144,26 @@ async def test_a_new_node_is_registered_unfenced_and_leads_its_topics() -> None:
         assert hosted.get("t", 1).is_leader
 
 
+async def test_a_registration_tells_what_others_must_know_of_a_broker() -> None:
+    config = broker_config({"log.dirs": "a,b", "broker.rack": "r"})
+    async with node(SimFileSystem(), config) as running:
+        known = running.parts.node.metadata.image.brokers[BrokerId(1)]
+        assert [(e.listener, e.host, e.port) for e in known.endpoints] == [
+            ("PLAINTEXT", "127.0.0.1", 9092)
+        ]
+        assert (known.rack, known.incarnation_id) == (
+            "r",
+            running.parts.node.identity.incarnation_id,
+        )
+        assert set(known.log_directories) == {d.meta.directory_id for d in running.directories}
+        assert dict(known.features) == SUPPORTED_FEATURES
+        assert (
+            known.broker_epoch
+            == running.parts.node.controller.image.brokers[BrokerId(1)].broker_epoch
+            > 0
+        )
+
+
 async def test_an_answer_of_the_controller_means_that_this_node_has_applied_it() -> None:
     async with node(SimFileSystem()) as running:
         for n in range(20):
@@ -192,6 +212,7 @@ async def test_what_was_not_synced_is_lost_in_a_crash_and_nothing_else() -> None
 async def test_deleted_topics_leave_and_their_names_are_free() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t")
+        former = running.parts.node.partitions.get("t", 0).topic_id
         running.append("t", b"old")
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
         await running.parts.node.controller.submit(Controller.handle_delete_topics, request)
@@ -199,6 +220,7 @@ async def test_deleted_topics_leave_and_their_names_are_free() -> None:
             running.parts.node.partitions.get("t", 0)
         await running.create("t")
         assert running.append("t", b"new") == 0
+        assert running.parts.node.partitions.get("t", 0).topic_id != former
 
 
 async def test_logs_follow_their_topics_configuration_and_the_brokers_defaults() -> None:

@@ -126,6 +126,7 @@ class World:
             partition_index=partition,
             error_code=code,
             high_watermark=100,
+            last_stable_offset=90,
             records=memoryview(b"".join(records)),
             aborted_transactions=[AbortedTransaction(p, first) for p, first in aborted or ()],
             preferred_read_replica=preferred_read_replica,

@@ -52,6 +52,15 @@ def test_a_record_larger_than_a_batch_has_one_for_itself() -> None:
     assert [add(target, size)[0] for size in (10, 500, 10)] == [0, 1, 2]
 
 
+def test_each_partition_has_one_queue_from_its_first_use_on() -> None:
+    target = accumulator()
+    assert target.queue("t", 0) is target.queue("t", 0)
+    queues = [target.queue(topic, number) for topic, number in (("t", 0), ("t", 1), ("u", 0))]
+    assert [queue.topic_partition for queue in queues] == [("t", 0), ("t", 1), ("u", 0)]
+    add(target, 10)
+    assert (target.queue_lengths("t"), target.queue_lengths("u")) == ({0: 1}, {})
+
+
 def test_a_batch_that_was_sent_takes_no_more_records() -> None:
     target = accumulator()
     add(target, 10)

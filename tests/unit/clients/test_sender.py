@@ -201,6 +201,16 @@ def test_an_acknowledged_record_knows_its_offset() -> None:
     assert world.accumulator.memory_used == 0
 
 
+def test_what_does_not_fit_into_one_request_goes_in_the_next() -> None:
+    """Six batches of about 260 bytes each; a request has 1,000."""
+    world = World(leaders=(1,) * 6)
+    for partition in range(6):
+        world.add(b"x" * 190, partition=partition)
+    first, second = world.drain(after_ms=5), world.drain()
+    sizes = [[len(intent.batches) for intent in round_] for round_ in (first, second)]
+    assert sizes == [[3], [3]]
+
+
 def test_partitions_of_one_leader_share_a_request_within_its_size() -> None:
     world = World(leaders=(1, 2, 1))
     for partition in range(3):

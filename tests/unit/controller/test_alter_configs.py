@@ -83,6 +83,12 @@ def topic(world: object, *changes: Change) -> int:
     return code
 
 
+def test_of_quick_changes_the_last_one_counts(world: object) -> None:
+    for value in ("5", "7", "6"):
+        assert topic(world, ("retention.ms", SET, value)) == 0
+    assert world.image.topic_config("t") == {"retention.ms": "6"}
+
+
 def test_set_and_delete(world: object) -> None:
     assert topic(world, ("retention.ms", SET, "5"), ("segment.ms", SET, "6")) == 0
     assert world.image.topic_config("t") == {"retention.ms": "5", "segment.ms": "6"}

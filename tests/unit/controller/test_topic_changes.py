@@ -63,6 +63,7 @@ def test_a_topic_is_deleted_by_name_in_old_and_new_versions(world: object) -> No
 def test_a_topic_is_deleted_by_id_and_answered_with_its_name(world: object) -> None:
     topic_id = world.image.topic("a").topic_id
     assert delete(world, DeleteTopicState(name=None, topic_id=topic_id)) == [("a", 0)]
+    assert [topic.name for topic in world.image.topics] == ["b"]
 
 
 def test_unknown_topics_are_named_in_the_answer(world: object) -> None:

@@ -520,6 +520,14 @@ def test_a_follower_keeps_the_leaders_offsets_and_epochs(world):
         follower.append_as_follower(data, world.now)
 
 
+def test_a_follower_refuses_batches_that_go_back(world):
+    follower = world.open()
+    together = bytearray(world.batch(b"b", base_offset=5)) + world.batch(b"a", base_offset=3)
+    with pytest.raises(OffsetOutOfRange):
+        follower.append_as_follower(memoryview(together), world.now)
+    assert follower.log_end_offset == 0
+
+
 def test_a_follower_writes_nothing_when_its_leader_sent_no_whole_batch(world):
     batch = world.batch(b"a" * 100)
     follower = world.open()

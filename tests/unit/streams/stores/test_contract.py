@@ -270,6 +270,7 @@ def test_reads_see_what_the_running_batch_wrote(world: World) -> None:
     seen = world.kind.shown(store)
     commit(store)
     assert seen == world.kind.shown(store)
+    assert seen
 
 
 def test_a_commit_survives_reopening_with_its_offset_and_marker(world: World) -> None:
@@ -339,6 +340,7 @@ def test_without_logging_nothing_is_logged(world: World) -> None:
     store.commit(changelog_offset=None, marker=None)
     assert store.changelog is None
     rows = world.kind.shown(store)
+    assert rows
     assert world.kind.shown(world.open(logging=False)) == rows
 
 
