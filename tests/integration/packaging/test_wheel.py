@@ -86,7 +86,8 @@ def test_all_leaves_are_compiled_and_nothing_is_said(installed: Path) -> None:
     assert used.stdout == (
         "[b'v']\n"
         "True None millstream.clients.core.consumer_record_compiled millstream.clients.core.murmur2_compiled "
-        "millstream.records.walker_compiled millstream.records.writer_compiled\n"
+        "millstream.records.record_check_compiled millstream.records.walker_compiled "
+        "millstream.records.writer_compiled\n"
     )
 
 
@@ -98,6 +99,6 @@ def test_without_a_compiler_no_slow_wheel_is_built(tmp_path: Path) -> None:
     done = build(tmp_path, CC="/bin/false")
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "wheel: 0 of 4 leaves were compiled; is there a C compiler (Debian: apt-get install gcc python3-dev)?\n"
+        "wheel: 0 of 5 leaves were compiled; is there a C compiler (Debian: apt-get install gcc python3-dev)?\n"
     )
     assert list(tmp_path.iterdir()) == []
