@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,24 @@ def run(installed: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def test_the_tag_is_one_that_any_linux_of_the_last_ten_years_takes(wheel: Path) -> None:
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     assert wheel.name.startswith(f"millstream-0.1.0-{python}-{python}-manylinux")
+
+
+def test_it_has_what_the_package_has_and_nothing_else(wheel: Path) -> None:
+    source = ROOT / "src"
+    kept = {".py", ".typed", ".html", ".css"}
+    expected = {
+        path.relative_to(source).as_posix()
+        for path in (source / "millstream").rglob("*")
+        if path.suffix in kept
+    }
+    packed = [
+        name
+        for name in zipfile.ZipFile(wheel).namelist()
+        if ".dist-info/" not in name and not name.endswith("/")
+    ]
+    compiled = [name for name in packed if name.endswith(".so")]
+    assert sorted(set(packed) - set(compiled)) == sorted(expected)
+    assert len(compiled) == 5
 
 
 def test_all_leaves_are_compiled_and_nothing_is_said(installed: Path) -> None:
