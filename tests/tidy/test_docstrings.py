@@ -1,4 +1,4 @@
-"""What people call says what it does: every public method of the classes that are documented for users."""
+"""What users call says what it does, and what they hold says what it is: docstrings and `repr()` of public classes."""
 
 from __future__ import annotations
 
@@ -49,5 +49,28 @@ def test_every_public_method_has_a_docstring(facade: str) -> None:
         for kind, name in found
         if not inspect.getdoc(inspect.getattr_static(kind, name))
         and not inspect.getdoc(getattr(kind, name))  # of the method of a base that it implements
+    ]
+    assert not missing
+
+
+TO_BE_DERIVED_FROM = {
+    "ConsumerInterceptor",
+    "ContextualProcessor",
+    "ProducerInterceptor",
+    "RebalanceListener",
+}
+"""What these are is said by the class that a user derives from them."""
+
+WITHOUT_STATE = {"RoundRobinPartitioner"}
+
+
+@pytest.mark.parametrize("facade", FACADES)
+def test_every_public_class_has_a_repr(facade: str) -> None:
+    missing = [
+        kind.__name__
+        for kind in classes(facade)
+        if kind.__repr__ is object.__repr__
+        and kind.__name__ not in TO_BE_DERIVED_FROM | WITHOUT_STATE
+        and not getattr(kind, "_is_protocol", False)
     ]
     assert not missing

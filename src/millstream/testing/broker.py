@@ -1,7 +1,7 @@
 """`Broker`: a real node for tests, in this process or in one of its own.
 
     with Broker() as broker:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer = Producer(bootstrap_servers=broker.bootstrap_servers)
 
 `kill` is a crash, `restart` brings the node back on the same port with the same data.
 """

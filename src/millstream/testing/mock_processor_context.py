@@ -87,6 +87,9 @@ class MockProcessorContext:
         self.scheduled_punctuators: list[CapturedPunctuator] = []
         """Every punctuation that was scheduled, cancelled ones included."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of task {self._task_id}>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -14,7 +14,7 @@ from millstream.streams import (
     TopologyBuilder,
 )
 from millstream.streams.serdes import long, string
-from millstream.testing import Broker, FaultProxy, TopologyTestDriver
+from millstream.testing import Broker, FaultProxy, MockProcessorContext, TopologyTestDriver
 
 SECOND = timedelta(seconds=1)
 
@@ -77,8 +77,12 @@ def test_tools_of_tests_tell_what_they_are_about() -> None:
             repr(driver.input_topic("clicks", key=string(), value=long()))
             == "<TestInputTopic clicks>"
         )
+        (name,) = driver.stores()
+        assert repr(driver.key_value_store(name)) == f"<KeyValueView of store {name}>"
+        assert repr(driver.stores()[name]) == f"<TimestampedKeyValueStore {name}>"
         assert repr(driver.output_topic("o", key=string(), value=long())) == "<TestOutputTopic o>"
     assert repr(driver) == "<TopologyTestDriver of clicks closed>"
+    assert repr(MockProcessorContext(task_id="0_3")) == "<MockProcessorContext of task 0_3>"
     assert repr(FaultProxy("host:9092", seed=7)) == "<FaultProxy before host:9092, seed 7>"
     broker = Broker(data="/nowhere")
     assert repr(broker) == "<Broker not started, in this process>"

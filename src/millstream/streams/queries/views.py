@@ -40,6 +40,9 @@ class _View:
         only_first = store.spec.is_timestamped or store.spec.with_headers
         self._show: Show = itemgetter(0) if only_first and not whole_rows else lambda row: row
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of store {self.name}>"
+
     def _shown(self, row: Stored) -> Stored:
         return None if row is None else self._show(row)
 

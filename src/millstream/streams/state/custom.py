@@ -57,6 +57,9 @@ class StateStoreContext:
         self.uses_rows = False
         self._parts = parts
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of store {self._parts.spec.name} in task {self.task_id}>"
+
     @property
     def rows(self) -> TransactionalRows:
         """An ordered map of bytes that is committed and rolled back with the task: `get`, `put` and `scan`."""

@@ -99,6 +99,9 @@ class StateStore(ABC):
         self.expired_puts = 0
         """Rows that came too late to be stored; the task counts them as dropped records."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}{'' if self.is_open else ' closed'}>"
+
     @property
     def persistent(self) -> bool:
         """Whether the rows are kept on disk."""

@@ -94,6 +94,10 @@ class RegistrySerde(Generic[T]):
         self._writers: dict[str, tuple[bytes, Callable[[T], bytes]]] = {}
         self._readers: dict[int | str, Callable[[bytes], T]] = {}
 
+    def __repr__(self) -> str:
+        part = "keys" if self._use.is_key else "values"
+        return f"<{type(self).__name__} {self.name} of {part}, {self._registry!r}>"
+
     def __getstate__(self) -> dict[str, object]:
         """Pickled without what it has learnt: readers and writers are made anew from the schemas."""
         return self.__dict__ | {"_writers": {}, "_readers": {}}
