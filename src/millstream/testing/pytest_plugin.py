@@ -11,7 +11,6 @@ It imports nothing heavy: what a fixture needs is imported when a test asks for 
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Final
@@ -26,15 +25,11 @@ if TYPE_CHECKING:
 else:
     try:
         from pytest_asyncio import fixture as async_fixture
-    except (
-        ModuleNotFoundError
-    ):  # anyio's plug-in runs the async fixtures that pytest itself declares
-        async_fixture = pytest.fixture
+    except ModuleNotFoundError:
+        async_fixture = pytest.fixture  # which the plug-in of anyio knows how to run
 
-_NUMBERS: Final = itertools.count(1)
-_TOPIC_CHARACTERS_MAX: Final = (
-    200  # Kafka's limit is 249; internal topics put their own words around a name
-)
+_TOPIC_CHARACTERS_MAX: Final = 200
+"""Of the test's name. Kafka's limit is 249, and internal topics put their own words around a name."""
 
 
 @pytest.fixture(scope="session")
@@ -60,12 +55,16 @@ def millstream_fresh_broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def millstream_topic(millstream_broker: Broker, request: pytest.FixtureRequest) -> str:
-    """The name of an empty topic that no other test has; it has the broker's default number of partitions, 1."""
+    """The name of an empty topic that no other test has; it has the broker's default number of partitions, 1.
+
+    Nor has another run or another process of this suite: the broker may be one that they share.
+    """
     from millstream.clients import NewTopic
     from millstream.clients.blocking import Admin
+    from millstream.runtime.system import SystemRandom
 
     words = re.sub(r"[^A-Za-z0-9._-]+", "-", request.node.name).strip("-")
-    name = f"{words[:_TOPIC_CHARACTERS_MAX]}-{next(_NUMBERS)}"
+    name = f"{words[:_TOPIC_CHARACTERS_MAX]}-{SystemRandom().randbytes(4).hex()}"
     with Admin(bootstrap_servers=millstream_broker.bootstrap_servers) as admin:
         admin.create_topics([NewTopic(name)]).raise_errors()
     return name
