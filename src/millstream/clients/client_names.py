@@ -9,9 +9,11 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from millstream.clients.core.config import ClientConfig
+from millstream.model import TopicPartition
 
 _Config = TypeVar("_Config", bound=ClientConfig)
 
+_Name = TypeVar("_Name", str, TopicPartition)
 _SHOWN_MAX: Final = 5
 
 _numbers: defaultdict[type[ClientConfig], Iterator[int]] = defaultdict(lambda: itertools.count(1))
@@ -35,7 +37,7 @@ def described(client: object, config: ClientConfig, *, is_closed: bool, **more: 
     return f"<{type(client).__name__}{words}{' closed' if is_closed else ''}>"
 
 
-def first_of(names: Collection[object]) -> str:
+def first_of(names: Collection[_Name]) -> str:
     """The names, or where they are many the first of them and how many more there are."""
-    shown = ",".join(str(name) for name in sorted(names, key=str)[:_SHOWN_MAX])
+    shown = ",".join(str(name) for name in sorted(names)[:_SHOWN_MAX])
     return shown if len(names) <= _SHOWN_MAX else f"{shown} and {len(names) - _SHOWN_MAX} more"
