@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from millstream.clients import Consumer, Producer, RangeReader
-from millstream.errors import MillstreamError
-from millstream.model import TopicPartition
+from millstream.errors import MillstreamError, OffsetOutOfRange
+from millstream.model import Offset, TopicPartition
+from millstream.spark.admission import Sample
 from millstream.spark.kafka_settings import KafkaSettings
 
 METADATA_AGE_MS: Final = 300_000
@@ -39,6 +40,7 @@ class Connections:
     """What needs to be looked at once in a process, and was."""
     _reader: RangeReader | None = None
     _producer: Producer | None = None
+    _sampler: RangeReader | None = None
     _watcher: Consumer | None = None
 
     def run(self, work: Coroutine[object, object, _Result]) -> _Result:
@@ -72,22 +74,44 @@ class Connections:
         except MillstreamError as error:  # the caller already raises the failure that led here
             _LOGGER.debug("a failed producer was closed: %s", error)
 
+    def times_at(self, places: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
+        """The latest timestamp in each sample, or of the first record behind it; none where there is no record."""
+        if not places:
+            return {}
+        if self._sampler is None:
+            settings = self.kafka.of_reader() | {
+                "max_partition_fetch_bytes": 1
+            }  # a batch at a time
+            self._sampler = self.run(_made(lambda: RangeReader(**settings)))
+        return self.run(_times(self._sampler, places))
+
+    def offsets_after(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, Offset]:
+        """For each partition the offset of the first record later than a time; left out where there is none."""
+        if not times:
+            return {}
+        later = {partition: time + 1 for partition, time in times.items()}
+        found = self.run(self._watching().offsets_for_times(later))
+        return {tp: Offset(each.offset) for tp, each in found.items() if each is not None}
+
     def wait_for_records(self, after: Mapping[TopicPartition, int], timeout_ms: int) -> None:
         """Long poll: returns when a partition has a record at or after its offset, or at the time limit."""
+        self.run(_first_record(self._watching(), after, timeout_ms))
+
+    def _watching(self) -> Consumer:
         if self._watcher is None:
             settings = self.kafka.of_reader() | {
                 "max_partition_fetch_bytes": _WATCHED_BYTES,
                 "auto_offset_reset": "earliest",
             }
             self._watcher = self.run(_made(lambda: Consumer(**settings)))
-        self.run(_first_record(self._watcher, after, timeout_ms))
+        return self._watcher
 
     def close(self) -> None:
         """For a process that goes on without Spark; workers of Spark just end."""
-        for client in (self._reader, self._watcher):
+        for client in (self._reader, self._sampler, self._watcher):
             if client is not None:
                 self.run(client.close())
-        self._reader = self._watcher = None
+        self._reader = self._sampler = self._watcher = None
         self.discard_producer()
         self.runner.close()
 
@@ -111,6 +135,34 @@ async def _first_record(
     for partition, offset in after.items():
         consumer.seek(partition, offset)
     await consumer.poll(max_records=1, timeout_ms=timeout_ms)
+
+
+async def _times(
+    reader: RangeReader, places: Mapping[TopicPartition, Sample]
+) -> dict[TopicPartition, int]:
+    found = await asyncio.gather(*(_time(reader, tp, place) for tp, place in places.items()))
+    return {tp: time for tp, time in zip(places, found, strict=True) if time is not None}
+
+
+async def _time(reader: RangeReader, partition: TopicPartition, place: Sample) -> int | None:
+    import pyarrow.compute as pc
+
+    batches = reader.read(partition.topic, partition.partition, place.start, place.available)
+    latest: int | None = None
+    try:
+        async for rows in batches:
+            times = rows.column("timestamp").filter(pc.less(rows.column("offset"), place.end))
+            if len(times):
+                latest = max(-1 if latest is None else latest, pc.max(times).as_py())
+            elif latest is None:
+                latest = rows.column("timestamp")[0].as_py()
+            if rows.column("offset")[-1].as_py() >= place.end - 1:
+                break
+    except OffsetOutOfRange:  # the reading task says what was lost
+        return None
+    finally:
+        await _closed(batches)
+    return latest
 
 
 async def _next(items: AsyncIterator[_Result]) -> _Result:

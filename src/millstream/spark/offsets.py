@@ -1,4 +1,4 @@
-"""Offsets of a streaming query: their JSON form in Spark's offset log, and how much a micro-batch may read.
+"""Offsets of a streaming query, and their JSON form in Spark's offset log.
 
 Pure: no Spark, no network. The JSON form carries a version, because a checkpoint outlives the code that wrote it:
 
@@ -65,33 +65,3 @@ def advanced(start: Offsets, end: Offsets) -> dict[TopicPartition, Offset]:
         partition: Offset(max(start.get(partition, Offset(0)), end.get(partition, Offset(-1))))
         for partition in {*start, *end}
     }
-
-
-def admitted(
-    start: Offsets, available: Offsets, records_max: int | None
-) -> dict[TopicPartition, Offset]:
-    """How far a micro-batch of at most `records_max` records reads: a fair share for each partition.
-
-    The share is max-min fair: partitions with a small backlog are read to their end, and what they leave is shared by the
-    others. So a table of twelve rows beside a stream of millions is complete in the first batch, as a join needs it,
-    where a share proportional to the backlog would spread it over all of them.
-    Every partition with a backlog gets at least one record, whatever the limit.
-    """
-    end = advanced(start, available)
-    if records_max is None:
-        return end
-    backlog = {
-        partition: size
-        for partition in end
-        if (size := end[partition] - start.get(partition, Offset(0))) > 0
-    }
-    remaining = records_max
-    for count, partition in enumerate(sorted(backlog, key=lambda p: (backlog[p], p))):
-        share = max(1, min(backlog[partition], remaining // (len(backlog) - count)))
-        end[partition] = Offset(start.get(partition, Offset(0)) + share)
-        remaining = max(0, remaining - share)
-    return end
-
-
-def record_count(start: Offsets, end: Offsets) -> int:
-    return sum(max(0, end[p] - start.get(p, Offset(0))) for p in end)

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from millstream.model import Offset
+from millstream.spark import admission
 from millstream.spark import offsets as plan
 from millstream.spark.reading import (
     DataLoss,
@@ -61,7 +62,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._require_no_loss(begin, available)
         begin = self._with_new_partitions(begin, available)
         records_max = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        return plan.to_json(plan.admitted(begin, available, records_max))
+        return plan.to_json(self._admitted(begin, available, records_max))
 
     def partitions(
         self,
@@ -71,6 +72,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         finish: Offsets = plan.from_json(end)
         begin = self._with_new_partitions(plan.from_json(start), finish)
         return split(begin, finish, copartition=self._options.copartition)
+
+    def _admitted(self, begin: Offsets, available: Offsets, records_max: int | None) -> Offsets:
+        if not self._options.copartition:
+            return admission.in_proportion(begin, available, records_max)
+        link = link_of(self._options)
+        return admission.in_time(begin, available, records_max, link.times_at, link.offsets_after)
 
     def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
         """A partition that was added since the query began is read from its start."""

@@ -19,7 +19,7 @@ from millstream.cli.flights.data import load_flights, load_side_table
 from millstream.cli.flights.verification import compare, expected
 from millstream.errors import ConfigError
 from millstream.spark import MicroBatchRunner, PipelineFailed, Progress, RunnerOptions
-from millstream.streams import OffsetReset, StreamsBuilder
+from millstream.streams import JoinWindows, OffsetReset, StreamsBuilder
 from millstream.streams.config import StreamsConfig
 from millstream.streams.errors import TopologyError
 from millstream.streams.serdes import long, string
@@ -139,6 +139,26 @@ def test_exactly_once_is_refused_before_anything_is_created(
     options = RunnerOptions(bootstrap_servers=topics.bootstrap_servers, directory=str(tmp_path))
     with pytest.raises(ConfigError, match="exactly_once_v2 is not built on Spark yet"):
         MicroBatchRunner(topology, config, spark, options)
+
+
+def test_a_windowed_join_over_a_backlog_finds_every_pair(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    dense, sparse, out = topics.new("dense"), topics.new("sparse"), topics.new("out")
+    builder = StreamsBuilder()
+    windows = JoinWindows.of(timedelta(milliseconds=10))
+    left = builder.stream(dense, key=string(), value=string())
+    right = builder.stream(sparse, key=string(), value=string())
+    pairs = left.join(right, lambda a, b: f"{a} {b}", windows=windows)
+    pairs.to(out, key=string(), value=string())
+    times = range(10_000, 70_000, 100)
+    topics.put(dense, [{"key": b"k", "value": b"%d" % t, "timestamp_ms": t} for t in times])
+    rare = times[::10]
+    topics.put(sparse, [{"key": b"k", "value": b"%d" % t, "timestamp_ms": t} for t in rare])
+    application = Application(spark, topics, builder.build(), tmp_path / "application")
+    batches = application.run(limit=150)
+    assert len(batches) > 3
+    assert [r["value"].decode() for r in topics.get(out)] == [f"{t} {t}" for t in rare]
 
 
 def test_an_executor_with_a_disk_of_its_own_does_not_count_on(counting: Application) -> None:

@@ -51,6 +51,26 @@ def test_a_limit_bounds_what_a_micro_batch_reads(topics) -> None:
     assert end == offsets(topic, 3, 3)
 
 
+def test_topics_of_a_task_are_read_to_the_same_time(topics) -> None:
+    dense, sparse = topics.new("dense"), topics.new("sparse")
+    topics.put(dense, [{"value": b"x", "timestamp_ms": at} for at in range(1_000, 1_200)])
+    topics.put(sparse, [{"value": b"x", "timestamp_ms": at} for at in range(1_000, 1_200, 20)])
+    source = reader(topics, dense, sparse, copartition="true")
+    start = offsets(dense, 0) | {"offsets": {dense: {"0": 0}, sparse: {"0": 0}}}
+    read = []
+    while len(read) < 3:
+        start = source.latestOffset(start, ReadMaxRows(60))
+        read.append((start["offsets"][dense]["0"], start["offsets"][sparse]["0"]))
+    assert read == [(50, 3), (103, 6), (159, 8)]
+
+
+def test_without_copartition_partitions_come_forward_in_proportion(topics) -> None:
+    topic = topics.new(partitions=2)
+    topics.put(topic, [{"value": b"x", "partition": int(i >= 30)} for i in range(40)])
+    end = reader(topics, topic).latestOffset(offsets(topic, 0, 0), ReadMaxRows(20))
+    assert end == offsets(topic, 15, 5)
+
+
 def test_available_now_ends_where_the_topic_ended_at_the_start(topics) -> None:
     topic = topics.new()
     topics.put(topic, [{"value": b"before"}])

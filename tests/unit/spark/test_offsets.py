@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from millstream.errors import ConfigError
 from millstream.model import Offset, TopicPartition
 from millstream.spark.offsets import (
-    admitted,
     advanced,
     from_json,
     partition_offsets,
-    record_count,
     to_json,
 )
 
@@ -54,35 +52,3 @@ def test_an_end_never_falls_behind_its_start() -> None:
         A1: 5,
         B0: 1,
     }
-
-
-def test_without_a_limit_everything_available_is_read() -> None:
-    assert admitted({A0: Offset(0)}, {A0: Offset(9), B0: Offset(4)}, None) == {A0: 9, B0: 4}
-
-
-def test_a_small_table_is_complete_in_the_first_batch() -> None:
-    start = {A0: Offset(0), A1: Offset(0), B0: Offset(0)}
-    available = {A0: Offset(1_000), A1: Offset(1_000), B0: Offset(12)}
-    assert admitted(start, available, 112) == {A0: 50, A1: 50, B0: 12}
-
-
-def test_every_partition_with_a_backlog_moves() -> None:
-    assert admitted({}, {A0: Offset(10), A1: Offset(10), B0: Offset(10)}, 1) == {
-        A0: 1,
-        A1: 1,
-        B0: 1,
-    }
-
-
-@given(offsets, offsets, st.integers(1, 20_000))
-def test_a_batch_stays_within_its_limit_and_between_start_and_available(
-    start: dict[TopicPartition, Offset], available: dict[TopicPartition, Offset], limit: int
-) -> None:
-    end = admitted(start, available, limit)
-    full = advanced(start, available)
-    moving = [p for p in full if full[p] > start.get(p, 0)]
-    assert all(start.get(p, 0) <= end[p] <= full[p] for p in full)
-    assert record_count(start, end) <= max(limit, len(moving))
-    assert all(end[p] > start.get(p, 0) for p in moving)
-    if record_count(start, full) <= limit:
-        assert end == full

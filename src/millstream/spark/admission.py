@@ -1,0 +1,116 @@
+"""How much a micro-batch may read, and how it is shared among partitions.
+
+Rows of a DataFrame are shared in proportion to what lies there, as Spark's Kafka connector does: so the partitions of a topic
+come forward in event time together, as a watermark over all of them needs it.
+The topics of a task are read up to the same time. A join would otherwise meet a sparse topic hours before the dense one that it
+belongs to, and take the records of the dense one for late when they come.
+
+Pure: offsets and times come in through functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from millstream.model import Offset, TopicPartition
+from millstream.spark.offsets import Offsets, advanced
+
+SAMPLE_OFFSETS: Final = 64
+"""So many offsets before the end of a share say which time it reaches: a single record might be a late one."""
+
+
+class Sample(NamedTuple):
+    """Offsets from `start` to before `end`; where they hold no record, the first one before `available`."""
+
+    start: Offset
+    end: Offset
+    available: Offset
+
+
+TimesAt = Callable[[Mapping[TopicPartition, Sample]], Mapping[TopicPartition, int]]
+"""The latest timestamp in each sample; left out where there is none."""
+OffsetsAfter = Callable[[Mapping[TopicPartition, int]], Mapping[TopicPartition, Offset]]
+"""For each partition the offset of the first record later than a time; left out where there is none."""
+
+
+def in_proportion(
+    start: Offsets, available: Offsets, records_max: int | None
+) -> dict[TopicPartition, Offset]:
+    """Each partition with a backlog gets its share of `records_max`, and at least one record."""
+    end = advanced(start, available)
+    backlog = _backlog(start, end)
+    total = sum(backlog.values())
+    if records_max is None or total <= records_max:
+        return end
+    for partition, size in backlog.items():
+        share = max(1, records_max * size // total)
+        end[partition] = Offset(start.get(partition, Offset(0)) + share)
+    return end
+
+
+def in_time(
+    start: Offsets,
+    available: Offsets,
+    records_max: int | None,
+    times_at: TimesAt,
+    offsets_after: OffsetsAfter,
+) -> dict[TopicPartition, Offset]:
+    """`fair_shares`, but the partitions of equal number are read no further than to the same time."""
+    full = advanced(start, available)
+    end = fair_shares(start, available, records_max)
+    together = {n: mine for n, mine in _by_number(_backlog(start, full)).items() if len(mine) > 1}
+    cut = [tp for mine in together.values() for tp in mine if end[tp] < full[tp]]
+    times = times_at(
+        {
+            tp: Sample(Offset(max(start.get(tp, 0), end[tp] - SAMPLE_OFFSETS)), end[tp], full[tp])
+            for tp in cut
+        }
+    )
+    last: dict[int, TopicPartition] = {}
+    for tp in sorted(times, key=lambda tp: (times[tp], tp)):
+        last.setdefault(tp.partition, tp)
+    others = {
+        tp: times[slowest]
+        for number, slowest in last.items()
+        for tp in together[number]
+        if tp != slowest
+    }
+    for tp, offset in offsets_after(others).items():
+        end[tp] = min(end[tp], max(offset, start.get(tp, Offset(0))))
+    return end
+
+
+def fair_shares(
+    start: Offsets, available: Offsets, records_max: int | None
+) -> dict[TopicPartition, Offset]:
+    """How far a micro-batch of at most `records_max` records reads: a fair share for each partition.
+
+    The share is max-min fair: partitions with a small backlog are read to their end, and what they leave is shared by the
+    others. Every partition with a backlog gets at least one record, whatever the limit.
+    """
+    end = advanced(start, available)
+    if records_max is None:
+        return end
+    backlog = _backlog(start, end)
+    remaining = records_max
+    for count, partition in enumerate(sorted(backlog, key=lambda p: (backlog[p], p))):
+        share = max(1, min(backlog[partition], remaining // (len(backlog) - count)))
+        end[partition] = Offset(start.get(partition, Offset(0)) + share)
+        remaining = max(0, remaining - share)
+    return end
+
+
+def _backlog(start: Offsets, end: Offsets) -> dict[TopicPartition, int]:
+    return {
+        partition: size
+        for partition in end
+        if (size := end[partition] - start.get(partition, Offset(0))) > 0
+    }
+
+
+def _by_number(backlog: Mapping[TopicPartition, int]) -> dict[int, list[TopicPartition]]:
+    numbers: dict[int, list[TopicPartition]] = {}
+    for partition in backlog:
+        numbers.setdefault(partition.partition, []).append(partition)
+    return numbers

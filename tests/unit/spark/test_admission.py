@@ -1,0 +1,118 @@
+"""The share of a micro-batch that each partition gets, and the time up to which topics are read together."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millstream.model import Offset, TopicPartition
+from millstream.spark.admission import Sample, fair_shares, in_proportion, in_time
+from millstream.spark.offsets import Offsets, advanced
+
+A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
+OFFSETS = st.dictionaries(
+    st.builds(TopicPartition, st.sampled_from(["a", "b", "c.d"]), st.integers(0, 5)),
+    st.integers(0, 10_000).map(Offset),
+)
+LOGS = st.dictionaries(
+    st.builds(TopicPartition, st.sampled_from(["a", "b", "c"]), st.integers(0, 1)),
+    st.lists(st.integers(0, 60), max_size=80).map(sorted),
+    min_size=1,
+)
+"""Timestamps by offset."""
+
+
+def at(**numbers: int) -> dict[TopicPartition, Offset]:
+    return {TopicPartition(name[0], int(name[1])): Offset(n) for name, n in numbers.items()}
+
+
+def record_count(start: Offsets, end: Offsets) -> int:
+    return sum(max(0, end[p] - start.get(p, Offset(0))) for p in end)
+
+
+class Logs:
+    """What a broker would answer about logs whose timestamps rise."""
+
+    def __init__(self, timestamps: Mapping[TopicPartition, list[int]]) -> None:
+        self.timestamps = timestamps
+        self.ends = {tp: Offset(len(times)) for tp, times in timestamps.items()}
+
+    def times_at(self, places: Mapping[TopicPartition, Sample]) -> dict[TopicPartition, int]:
+        return {tp: max(self.timestamps[tp][start:end]) for tp, (start, end, _) in places.items()}
+
+    def offsets_after(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, Offset]:
+        found = {tp: bisect_right(self.timestamps[tp], time) for tp, time in times.items()}
+        return {tp: Offset(offset) for tp, offset in found.items() if offset < self.ends[tp]}
+
+    def admitted(self, start: Offsets, limit: int | None) -> dict[TopicPartition, Offset]:
+        return in_time(start, self.ends, limit, self.times_at, self.offsets_after)
+
+
+@pytest.mark.parametrize("share", [fair_shares, in_proportion])
+def test_without_a_limit_everything_available_is_read(share) -> None:
+    assert share(at(a0=0), at(a0=9, b0=4), None) == at(a0=9, b0=4)
+    assert Logs({A0: [1] * 9, B0: [5] * 4}).admitted(at(a0=0), None) == at(a0=9, b0=4)
+
+
+def test_a_small_table_is_complete_in_a_fair_share() -> None:
+    start, available = at(a0=0, a1=0, b0=0), at(a0=1_000, a1=1_000, b0=12)
+    assert fair_shares(start, available, 112) == at(a0=50, a1=50, b0=12)
+
+
+def test_a_proportion_goes_through_all_partitions_alike() -> None:
+    start, available = at(a0=100, a1=0, b0=0), at(a0=900, a1=200, b0=1)
+    assert in_proportion(start, available, 100) == at(a0=179, a1=19, b0=1)
+
+
+@pytest.mark.parametrize("share", [fair_shares, in_proportion])
+def test_every_partition_with_a_backlog_moves(share) -> None:
+    assert share({}, at(a0=10, a1=10, b0=10), 1) == at(a0=1, a1=1, b0=1)
+
+
+@pytest.mark.parametrize("share", [fair_shares, in_proportion])
+@given(OFFSETS, OFFSETS, st.integers(1, 20_000))
+def test_a_batch_stays_within_its_limit_and_between_start_and_available(
+    share, start: dict[TopicPartition, Offset], available: dict[TopicPartition, Offset], limit: int
+) -> None:
+    end = share(start, available, limit)
+    full = advanced(start, available)
+    moving = [p for p in full if full[p] > start.get(p, 0)]
+    assert all(start.get(p, 0) <= end[p] <= full[p] for p in full)
+    assert record_count(start, end) <= limit + len(moving)
+    assert all(end[p] > start.get(p, 0) for p in moving)
+    if record_count(start, full) <= limit:
+        assert end == full
+
+
+def test_a_sparse_topic_does_not_run_ahead_of_the_dense_one_it_is_joined_with() -> None:
+    logs = Logs({A0: list(range(1_000)), B0: list(range(0, 1_000, 100))})
+    first = logs.admitted({}, 110)
+    assert first == at(a0=100, b0=1)
+    assert logs.admitted(first, 110) == at(a0=201, b0=3), "the dense one to 200, and what is at 200"
+
+
+def test_other_partition_numbers_are_not_waited_for() -> None:
+    logs = Logs({A0: [1] * 100, A1: [500] * 100})
+    assert logs.admitted({}, 20) == at(a0=10, a1=10)
+
+
+@given(LOGS, st.integers(1, 40))
+def test_what_is_left_for_later_is_not_older_than_what_was_read_of_other_topics(
+    timestamps: dict[TopicPartition, list[int]], limit: int
+) -> None:
+    logs = Logs(timestamps)
+    start: Mapping[TopicPartition, Offset] = dict.fromkeys(timestamps, Offset(0))
+    while start != logs.ends:
+        end = logs.admitted(start, limit)
+        assert record_count(start, end) > 0, "it comes to its end"
+        assert record_count(start, end) <= limit + len(timestamps)
+        for read, times in timestamps.items():
+            newest = max(times[start[read] : end[read]], default=-1)
+            for other, theirs in timestamps.items():
+                if other.partition == read.partition:
+                    assert all(time >= newest for time in theirs[end[other] :])
+        start = end
