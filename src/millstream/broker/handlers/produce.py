@@ -1,17 +1,19 @@
 """Produce: batches appended to partitions, acknowledged as far as the producer asks.
 
-Versions 3-13. Topics by name up to 12, by topic id from 13 on. Every record is checked before it is appended. What does not take
-long is appended before this function returns, so that requests of one connection are appended in order; only acknowledgements
-wait. Large or strongly compressed batches are checked in a thread, and what the connection sends behind them waits. acks=0 gets no answer, and when a partition
-refuses it the connection is closed, as by Kafka: nothing else could tell the producer. acks=1 is answered at once, acks=-1
-when every in-sync replica has the records. A partition with a single in-sync replica has nobody else to remember them:
-`millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for acks=1 as well and whatever the
-replicas; `never`: not at all). Records with which flush.messages is reached are synced before any answer, as in Kafka.
-One batch per partition; of several for the same one the last is taken. A retry of an idempotent producer gets the offsets of the first time. zstd from version 7 on.
+Versions 3-13. Topics by name up to 12, by topic id from 13 on. Every record is checked before it is appended. What does not
+take long is appended before this function returns, so that requests of one connection are appended in order; only
+acknowledgements wait. Large or strongly packed batches are checked in a thread, and what the connection sends behind them waits.
+acks=0 gets no answer, and when a partition refuses it the connection is closed, as by Kafka: nothing else could tell the
+producer. acks=1 is answered at once, acks=-1 when every in-sync replica has the records. A partition with a single in-sync
+replica has nobody else to remember them: `millstream.flush.on.ack=auto` then waits for a group-commit fsync too (`always`: for
+acks=1 as well and whatever the replicas; `never`: not at all). Records with which flush.messages is reached are synced before
+any answer, as in Kafka. One batch per partition; of several for the same one the last is taken. A retry of an idempotent
+producer gets the offsets of the first time. zstd from version 7 on.
 Errors per partition; from version 8 on with a message and the records at fault, from 10 on with the current leader.
 The first batch of a transaction in a partition waits for the transaction coordinator: from version 12 on it adds the partition
 (KIP-890), before that it is asked whether the producer has. What the same producer sends behind it waits as well. A
 transactional batch needs the transactional id in the request (CVE-2018-17196).
+Not supported: batches that unpack to more than 100 MiB are refused with MESSAGE_TOO_LARGE, whatever `max.message.bytes` says.
 """
 
 from __future__ import annotations
