@@ -10,6 +10,7 @@ knows only xerial framing. Raw snappy and every other lz4 frame are read as well
 from __future__ import annotations
 
 from enum import IntEnum
+from mmap import mmap
 from struct import Struct
 from typing import Final
 
@@ -60,6 +61,7 @@ _U32_LE: Final = Struct("<I")
 _FIRST_EXPANSION: Final = 8
 _FIRST_BYTES_MIN: Final = 64 * 1024
 _NEXT_EXPANSION: Final = 4
+_LARGE_BYTES: Final = 4 * 1024 * 1024
 _OVERFLOW_SENTENCE: Final = "failed to write whole buffer"
 """How cramjam says that the output buffer is full; a unit test watches the wording."""
 
@@ -176,18 +178,26 @@ def _decompress_growing(codec: Codec, view: memoryview, limit: int) -> memoryvie
     }[codec]
     capacity = min(max(len(view) * _FIRST_EXPANSION, _FIRST_BYTES_MIN), limit)
     while True:
-        out = bytearray(capacity)
+        out = _room(capacity)
         try:
             written = decompress_into(view, out)
         except cramjam.DecompressionError as error:
             if _OVERFLOW_SENTENCE not in str(error):
                 raise _corrupt(codec, str(error)) from error
         else:
-            del out[written:]
-            return memoryview(out)
+            if isinstance(out, bytearray):
+                del out[written:]
+            return memoryview(out)[:written]
         if capacity == limit:
             raise _too_large(codec, limit)
         capacity = min(capacity * _NEXT_EXPANSION, limit)
+
+
+def _room(size_bytes: int) -> bytearray | mmap:
+    """Zeros to write into. Large ones come from the system, page by page when they are written: a bytearray of 100 MB is filled
+    with zeros first, and the interpreter's lock is held for 50 ms.
+    """
+    return bytearray(size_bytes) if size_bytes < _LARGE_BYTES else mmap(-1, size_bytes)
 
 
 def _decompress_snappy(view: memoryview, limit: int) -> memoryview:
@@ -196,7 +206,7 @@ def _decompress_snappy(view: memoryview, limit: int) -> memoryview:
     total = sum(sizes)
     if total > limit:
         raise _too_large(Codec.SNAPPY, limit)
-    out = memoryview(bytearray(total))
+    out = memoryview(_room(total))
     at = 0
     for block, size in zip(blocks, sizes, strict=True):
         try:
