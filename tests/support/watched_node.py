@@ -19,6 +19,7 @@ from asyncio.events import Handle
 from typing import Any
 
 from millstream.broker.config import broker_config
+from millstream.broker.long_lived_objects import LongLivedObjects
 from millstream.broker.node_process import NodeProcess, ReadyReport
 from millstream.runtime.system import SystemClock, SystemFileSystem, SystemRandom
 
@@ -61,11 +62,13 @@ async def _serve(settings: dict[str, str], watch: LoopWatch) -> None:
     loop = asyncio.get_running_loop()
 
     def announce(report: ReadyReport) -> None:
+        objects.freeze_all()
         watch.begin()
         print(f"ready {report.bootstrap}", flush=True)
         threading.Thread(target=_answer, args=(watch, process, loop), daemon=True).start()
 
-    await process.run(announce)
+    with LongLivedObjects() as objects:
+        await process.run(announce)
 
 
 def _answer(watch: LoopWatch, process: NodeProcess, loop: asyncio.AbstractEventLoop) -> None:

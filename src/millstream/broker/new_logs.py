@@ -42,4 +42,5 @@ class NewLogs:
                         log.materialize()
                 except KafkaStorageError as error:
                     _LOGGER.error("%s", error)  # noqa: TRY400 - the first append says it again, or succeeds
+                del log  # it may be deleted before another one comes
                 await asyncio.sleep(0)

@@ -20,6 +20,7 @@ import click
 
 from millstream import __version__
 from millstream.broker.config import BrokerConfig, broker_config, with_client_port
+from millstream.broker.long_lived_objects import LongLivedObjects
 from millstream.broker.node_process import NodeProcess, ReadyReport
 from millstream.cli.log_output import write_log
 from millstream.cli.node_settings import read_settings
@@ -103,7 +104,13 @@ async def _run_node(config: BrokerConfig, options: ServerOptions) -> None:
     if options.until_end_of_input:
         loop.add_reader(sys.stdin, process.request_stop)
     _LOGGER.info("starting Millstream %s", __version__)
-    await process.run(lambda report: _announce(report, config), options.cluster_id)
+    with LongLivedObjects() as objects:
+
+        def announce(report: ReadyReport) -> None:
+            objects.freeze_all()
+            _announce(report, config)
+
+        await process.run(announce, options.cluster_id)
     _LOGGER.info("shut down completed")
 
 

@@ -1,0 +1,80 @@
+"""A node freezes what lives long, so what it makes many of must be freed without the garbage collector."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import pytest
+
+from millstream.broker.long_lived_objects import LongLivedObjects
+from millstream.log.partition_log import PartitionLog
+from millstream.net.connection import Connection
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.delete_topics import DeleteTopicsRequest
+from millstream.protocol.generated.metadata import MetadataRequest
+from millstream.replication.partition import Partition
+from millstream.testing.broker import Broker
+from millstream.testing.raw_client import RawClient
+from tests.patience import wait_until
+
+TOPICS = 5
+
+
+@pytest.fixture
+def collector_is_off() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def living(kind: type) -> list[weakref.ref[object]]:
+    return [weakref.ref(each) for each in gc.get_objects() if isinstance(each, kind)]
+
+
+@pytest.mark.usefixtures("collector_is_off")
+def test_deleted_topics_and_closed_connections_are_freed_by_their_last_reference() -> None:
+    with Broker(settings={"log.segment.delete.delay.ms": "0"}) as broker:
+        with RawClient(broker.bootstrap_servers) as client:
+            before = set(living(PartitionLog))
+            for number in range(TOPICS):
+                client.create_topic(f"t{number}", partitions=3)
+            logs = [each for each in living(PartitionLog) if each not in before]
+            assert len(logs) == TOPICS * 3
+            partitions = [
+                ref
+                for ref in living(Partition)
+                if (found := ref()) is not None and any(found.log is log() for log in logs)  # type: ignore[attr-defined]  # a Partition
+            ]
+            assert len(partitions) == TOPICS * 3
+            del found
+            client.ask(ApiKey.METADATA, 12, MetadataRequest(topics=None))
+            connections = living(Connection)
+            request = DeleteTopicsRequest(
+                topic_names=[f"t{number}" for number in range(TOPICS)], timeout_ms=30_000
+            )
+            client.ask(ApiKey.DELETE_TOPICS, 5, request)
+            wait_until(lambda: not any(each() for each in partitions))
+            wait_until(lambda: not any(each() for each in logs))  # once their files are gone
+        assert connections
+        wait_until(lambda: not any(each() for each in connections))
+
+
+def test_what_a_long_collection_leaves_is_frozen_until_the_end() -> None:
+    with LongLivedObjects():
+        before = gc.get_freeze_count()
+        kept = [[number] for number in range(300_000)]
+        gc.collect()
+        assert gc.get_freeze_count() >= before + len(kept)
+    assert gc.get_freeze_count() == 0
+
+
+def test_a_short_collection_freezes_nothing() -> None:
+    with LongLivedObjects() as objects:
+        objects.freeze_all()
+        before = gc.get_freeze_count()
+        assert before > 0
+        gc.collect()
+        assert gc.get_freeze_count() == before
