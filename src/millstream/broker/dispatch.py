@@ -6,13 +6,17 @@ the API's error, anything unexpected is logged and becomes UNKNOWN_SERVER_ERROR.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
 from millstream.broker.error_responses import NoAnswer, error_response
+from millstream.broker.long_requests import in_parts, joined
 from millstream.broker.metrics.request_metrics import ApiMetrics, RequestMetrics
 from millstream.broker.node import Node
+from millstream.broker.produce_width import has_many_partitions
 from millstream.broker.registry import Handler
 from millstream.broker.request_context import RequestContext
 from millstream.errors import KafkaError, ProtocolError, UnknownServerError, UnsupportedVersion
@@ -24,8 +28,15 @@ from millstream.protocol.generated.api_versions import ApiVersion, ApiVersionsRe
 from millstream.protocol.generated.headers import RequestHeader
 from millstream.quoting import shortened
 
+ResultT = TypeVar("ResultT")
 _LOGGER = logging.getLogger(__name__)
 _PRODUCE_KEY = ApiKey.PRODUCE.to_bytes(2, "big")
+_SHORT_FRAME_BYTES: Final = 2_048
+"""Has no more elements than are handled in one go, so nobody has to look."""
+_SHORT_PRODUCE_BYTES: Final = 32_768
+"""The same, of APIs whose requests are long for another reason."""
+_CONVERTED_AT_ONCE_BYTES: Final = 16_384
+"""Takes a few milliseconds; a thread would take one more to be woken."""
 
 
 class _Route:
@@ -40,6 +51,7 @@ class _Route:
         "lowest",
         "metrics",
         "response_class",
+        "short_bytes",
     )
 
     def __init__(self, handler: Handler, metrics: RequestMetrics) -> None:
@@ -54,6 +66,9 @@ class _Route:
             handler.api.key
         ).decode
         self.response_class: type = response_class(handler.api.key)
+        self.short_bytes = (
+            _SHORT_PRODUCE_BYTES if handler.api.key is ApiKey.PRODUCE else _SHORT_FRAME_BYTES
+        )
         self.has_error_code = hasattr(self.response_class(), "error_code")
 
 
@@ -69,8 +84,13 @@ class Dispatcher:
         }
 
     def may_overlap(self, frame: memoryview) -> bool:
-        """Produces may: each is appended when it is dispatched, and only waits for its acknowledgement."""
-        return frame[:2] == _PRODUCE_KEY
+        """Produces may: each is appended when it is dispatched, and only waits for its acknowledgement. Unless it is long."""
+        if frame[:2] != _PRODUCE_KEY:
+            return False
+        if len(frame) <= _SHORT_PRODUCE_BYTES:
+            return True
+        header, at = decode_request_header(frame)
+        return not has_many_partitions(frame, at, header.request_api_version)
 
     def handle(
         self, frame: memoryview, connection: ClientConnection
@@ -87,6 +107,10 @@ class Dispatcher:
         route = self._routes.get(header.request_api_key)
         if route is None or not route.lowest <= version <= route.highest:
             return _answer_unserved(header)
+        if len(frame) > route.short_bytes and (
+            route.key != ApiKey.PRODUCE or has_many_partitions(frame, at, version)
+        ):
+            return self._handle_long(route, header, frame[at:], connection, begin_ns)
         message, _ = route.decode(frame, at, version)
         context = RequestContext(self._node, header, connection, self._clock.now())
         try:
@@ -108,6 +132,41 @@ class Dispatcher:
             response = _failed(route, header, message, error)
         route.metrics.answered_at_once(version, begin_ns, self._now_ns())
         return response
+
+    async def _handle_long(
+        self,
+        route: _Route,
+        header: RequestHeader,
+        body: memoryview,
+        connection: ClientConnection,
+        begin_ns: int,
+    ) -> Response | None:
+        """Decoded and encoded in a thread where that takes long, and handled in parts (`long_requests`)."""
+        convert = self._convert_at_once
+        if len(body) > _CONVERTED_AT_ONCE_BYTES:
+            convert = self._node.disk_pool.convert
+        version = header.request_api_version
+        message, _ = await convert(partial(route.decode, body, 0, version))
+        context = RequestContext(self._node, header, connection, self._clock.now())
+        times = (begin_ns, self._now_ns())
+        try:
+            answer = await _answer_in_parts(route, message, context)
+            if answer is None:
+                return None
+            response: Response = await convert(
+                partial(encode_response, route.key, version, header.correlation_id, answer)
+            )
+            if route.has_error_code:
+                _count_error(route, answer)
+        except NoAnswer:
+            raise
+        except Exception as error:  # noqa: BLE001 - see `handle`
+            response = await convert(partial(_failed, route, header, message, error))
+        route.metrics.answered_later(version, *times, self._now_ns())
+        return response
+
+    async def _convert_at_once(self, work: Callable[[], ResultT]) -> ResultT:
+        return work()
 
     async def _finish(
         self,
@@ -132,6 +191,30 @@ class Dispatcher:
             response = _failed(route, header, message, error)
         route.metrics.answered_later(version, *times, self._now_ns())
         return response
+
+
+async def _answer_in_parts(
+    route: _Route, message: Message, context: RequestContext
+) -> Message | None:
+    """Others have their turn between two parts."""
+    cut = in_parts(message, route.key)
+    if cut is None:
+        return await _answer(route, message, context)
+    lists, parts = cut
+    answers: list[Message] = []
+    for part in parts:
+        await asyncio.sleep(0)
+        answer = await _answer(route, part, context)
+        if answer is not None:
+            answers.append(answer)
+    return joined(answers, lists) if answers else None
+
+
+async def _answer(route: _Route, message: Message, context: RequestContext) -> Message | None:
+    result = route.handle(message, context)
+    if result is None or isinstance(result, route.response_class):
+        return cast("Message | None", result)
+    return await cast("Awaitable[Message | None]", result)
 
 
 def _count_error(route: _Route, response: Any) -> None:  # Any: has an error_code

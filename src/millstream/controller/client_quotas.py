@@ -36,6 +36,8 @@ _CLIENT_KEYS: Final[Mapping[str, ConfigType]] = {
 _IP_KEYS: Final[Mapping[str, ConfigType]] = {"connection_creation_rate": ConfigType.INT}
 _LARGEST: Final = {ConfigType.INT: float((1 << 31) - 1), ConfigType.LONG: float((1 << 63) - 1)}
 _WHOLE_WITHIN: Final = 1e-6
+_PARTS_MAX: Final = 100
+"""What is refused part by part, so that the answer repeats no more than that."""
 
 
 def plan_alter_client_quotas(
@@ -43,10 +45,12 @@ def plan_alter_client_quotas(
 ) -> ControllerResult[AlterClientQuotasResponse]:
     """The first mention of an entity counts; its result is an error when it comes again. No records with `validate_only`.
 
-    Raises PolicyViolation for too many changes at once.
+    Raises PolicyViolation for too many changes at once, InvalidRequest for an entity of very many parts.
     """
     if sum(len(entry.ops) for entry in request.entries) > RECORDS_PER_REQUEST_MAX:
         raise PolicyViolation("Unable to perform excessively large batch operation.")
+    if any(len(entry.entity) > _PARTS_MAX for entry in request.entries):
+        raise InvalidRequest(f"An entity has one part of each type: {', '.join(ENTITY_TYPES)}")
     records: list[MetadataRecord] = []
     results: dict[QuotaEntity, AlterClientQuotasResponseEntryData] = {}
     for entry in request.entries:

@@ -15,6 +15,7 @@ from typing import Final
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
 from millstream.broker.transaction_errors import error_code, partitions_of
+from millstream.broker.turns import in_turns
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.errors import (
     InvalidRequest,
@@ -58,9 +59,13 @@ async def _add(
     asked: AddPartitionsToTxnTransaction, context: RequestContext
 ) -> AddPartitionsToTxnResult:
     image = context.node.metadata.image
-    unknown = {each for each in partitions_of(asked.topics) if image.partition(*each) is None}
+    unknown = {
+        each
+        async for each in in_turns(partitions_of(asked.topics))
+        if image.partition(*each) is None
+    }
     if unknown:
-        return _refused(
+        return await _refused(
             asked,
             lambda partition: (
                 (UnknownTopicOrPartition if partition in unknown else OperationNotAttempted).code
@@ -78,24 +83,22 @@ async def _add(
         )
     except KafkaError as error:
         code = error_code(error, context.version, _KNOWS_FENCED_FROM)
-        return _refused(asked, lambda _partition: code)
+        return await _refused(asked, lambda _partition: code)
 
 
-def _refused(
+async def _refused(
     asked: AddPartitionsToTxnTransaction, code_of: Callable[[TopicPartition], int]
 ) -> AddPartitionsToTxnResult:
-    return AddPartitionsToTxnResult(
-        transactional_id=asked.transactional_id,
-        topic_results=[
-            AddPartitionsToTxnTopicResult(
-                topic.name,
-                [
-                    AddPartitionsToTxnPartitionResult(
-                        number, code_of(TopicPartition(topic.name, number))
-                    )
-                    for number in topic.partitions
-                ],
-            )
-            for topic in asked.topics
-        ],
-    )
+    results = [
+        AddPartitionsToTxnTopicResult(
+            topic.name,
+            [
+                AddPartitionsToTxnPartitionResult(
+                    number, code_of(TopicPartition(topic.name, number))
+                )
+                async for number in in_turns(topic.partitions)
+            ],
+        )
+        async for topic in in_turns(asked.topics)
+    ]
+    return AddPartitionsToTxnResult(transactional_id=asked.transactional_id, topic_results=results)

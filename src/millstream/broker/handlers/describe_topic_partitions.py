@@ -11,6 +11,7 @@ from __future__ import annotations
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.cluster_view import advertised_brokers, partition_view
 from millstream.broker.request_context import RequestContext
+from millstream.broker.turns import in_turns
 from millstream.errors import InvalidRequest, InvalidTopic, KafkaError, UnknownTopicOrPartition
 from millstream.metadata.image import MetadataImage, PartitionImage, TopicImage
 from millstream.metadata.topic_names import check_topic_name, is_internal
@@ -29,7 +30,7 @@ from millstream.security.authorizer import Requester, authorized_operations
 API = ApiSpec(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=range(1))
 
 
-def handle(
+async def handle(
     request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponse:
     """Raises InvalidRequest for a cursor that cannot be one."""
@@ -41,7 +42,7 @@ def handle(
     room = max(1, min(request.response_partition_limit, limit_max))
     reachable = frozenset(b.id for b in advertised_brokers(image, context.listener_name))
     response = DescribeTopicPartitionsResponse()
-    for name in _names(request, image, start.topic_name):
+    async for name in in_turns(_names(request, image, start.topic_name)):
         topic = image.topic(name)
         first = start.partition_index if name == start.topic_name else 0
         if topic is not None and room == 0:
