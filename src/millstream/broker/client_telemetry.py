@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -188,8 +188,18 @@ class ClientTelemetry:
         instance.last_error = None
         return instance.wanted
 
-    def push(self, push: Push, client: TelemetryClient, now_ms: int, wall_ms: int) -> None:
-        """Keeps the metrics. Raises what KIP-714 says; the client asks for its subscription again then."""
+    def push(
+        self,
+        push: Push,
+        client: TelemetryClient,
+        now_ms: int,
+        wall_ms: int,
+        unpack: Callable[[Push], bytes] | None = None,
+    ) -> None:
+        """Keeps the metrics. Raises what KIP-714 says; the client asks for its subscription again then.
+
+        `unpack` gives what `unpacked` gave or raised before, where that takes long.
+        """
         if push.instance_id in _RESERVED:
             raise InvalidRequest(
                 "a push of metrics needs the client instance id that was given out"
@@ -197,7 +207,7 @@ class ClientTelemetry:
         instance = self._instance(push.instance_id, client, now_ms)
         try:
             self._check(push, instance, now_ms)
-            data = self._unpacked(push)
+            data = (unpack or self.unpacked)(push)
         except KafkaError as error:
             instance.last_error = type(error)
             raise
@@ -225,8 +235,8 @@ class ClientTelemetry:
                 f"{len(push.metrics)} bytes: at most {self.bytes_max} are taken"
             )
 
-    def _unpacked(self, push: Push) -> bytes:
-        """Raises InvalidRecord for what is not metrics, or would be too large unpacked."""
+    def unpacked(self, push: Push) -> bytes:
+        """Raises InvalidRecord for what is not metrics, or would be too large unpacked. Changes nothing, so a thread may do it."""
         if not push.metrics:
             return b""
         try:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from millstream.broker.error_responses import NoAnswer, error_response
-from millstream.broker.long_requests import in_parts, joined
+from millstream.broker.long_requests import TELLS_ALL, has_long_lists, in_parts, joined
 from millstream.broker.metrics.request_metrics import ApiMetrics, RequestMetrics
 from millstream.broker.node import Node
 from millstream.broker.produce_width import has_many_partitions
@@ -52,6 +52,7 @@ class _Route:
         "metrics",
         "response_class",
         "short_bytes",
+        "tells_all",
     )
 
     def __init__(self, handler: Handler, metrics: RequestMetrics) -> None:
@@ -69,6 +70,7 @@ class _Route:
         self.short_bytes = (
             _SHORT_PRODUCE_BYTES if handler.api.key is ApiKey.PRODUCE else _SHORT_FRAME_BYTES
         )
+        self.tells_all = handler.api.key in TELLS_ALL
         self.has_error_code = hasattr(self.response_class(), "error_code")
 
 
@@ -182,7 +184,9 @@ class Dispatcher:
             answer: Message | None = await result
             if answer is None:
                 return None
-            response: Response = encode_response(route.key, version, header.correlation_id, answer)
+            encode = partial(encode_response, route.key, version, header.correlation_id, answer)
+            is_long = route.tells_all and has_long_lists(answer)
+            response: Response = await self._node.disk_pool.convert(encode) if is_long else encode()
             if route.has_error_code:
                 _count_error(route, answer)
         except NoAnswer:

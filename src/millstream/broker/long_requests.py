@@ -21,6 +21,17 @@ from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.create_topics import CreatableTopic
 
 ELEMENTS_PER_PART: Final = 200
+_ELEMENTS_ENCODED_AT_ONCE: Final = 1_000
+"""Of some ten fields each, in a few milliseconds."""
+TELLS_ALL: Final = frozenset(
+    {
+        ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.DESCRIBE_ACLS, ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.JOIN_GROUP, ApiKey.LIST_GROUPS,
+        ApiKey.LIST_TRANSACTIONS, ApiKey.OFFSET_FETCH, ApiKey.SHARE_GROUP_DESCRIBE, ApiKey.STREAMS_GROUP_DESCRIBE,
+    }
+)  # fmt: skip
+"""Short requests whose answers may be long: they tell all that there is of something."""
 Path = tuple[str, ...]
 """Names of lists, from the outermost in."""
 
@@ -124,6 +135,23 @@ def in_parts(request: Message, key: ApiKey) -> tuple[Lists, Iterator[Message]] |
     for lists in filled:
         _check_records(getattr(request, lists.asked[0]), lists)
     return filled[0], _parts(request, filled)
+
+
+def has_long_lists(answer: Message) -> bool:
+    """Whether there are thousands of elements in its lists and the lists in those."""
+    total = 0
+    for name in answer.__dataclass_fields__:  # type: ignore[attr-defined]  # every message is a dataclass
+        elements = getattr(answer, name)
+        if isinstance(elements, list):
+            total += len(elements)
+            for element in elements[:ELEMENTS_PER_PART]:
+                total += _list_lengths(element)
+    return total > _ELEMENTS_ENCODED_AT_ONCE
+
+
+def _list_lengths(element: object) -> int:
+    names = getattr(element, "__dataclass_fields__", ())
+    return sum(len(value) for name in names if isinstance(value := getattr(element, name), list))
 
 
 def _parts(request: Message, filled: Sequence[Lists]) -> Iterator[Message]:

@@ -10,13 +10,18 @@ ApiVersions lists this API only where millstream.client.telemetry.enable says so
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
 from millstream.broker.api_spec import ApiSpec
-from millstream.broker.client_telemetry import Push
+from millstream.broker.client_telemetry import ClientTelemetry, Push
 from millstream.broker.handlers.get_telemetry_subscriptions import (
     match_client,
     telemetry_client,
 )
 from millstream.broker.request_context import RequestContext
+from millstream.errors import KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.push_telemetry import (
     PushTelemetryRequest,
@@ -24,6 +29,8 @@ from millstream.protocol.generated.push_telemetry import (
 )
 
 API = ApiSpec(ApiKey.PUSH_TELEMETRY, versions=range(1))
+_UNPACKED_AT_ONCE_BYTES: Final = 1_024
+"""A compressed kilobyte may hold a megabyte, and that is looked at byte by byte."""
 
 
 async def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
@@ -36,5 +43,22 @@ async def handle(request: PushTelemetryRequest, context: RequestContext) -> Push
     )
     now, client = context.now, telemetry_client(context)
     await match_client(push.instance_id, client, context)
-    context.node.client_telemetry.push(push, client, now.monotonic_ms, now.wall_ms)
+    telemetry, unpack = context.node.client_telemetry, None
+    if _UNPACKED_AT_ONCE_BYTES < len(push.metrics) <= telemetry.bytes_max:
+        unpack = await context.node.disk_pool.convert(partial(_outcome, telemetry, push))
+    telemetry.push(push, client, now.monotonic_ms, now.wall_ms, unpack)
     return PushTelemetryResponse()
+
+
+def _outcome(telemetry: ClientTelemetry, push: Push) -> Callable[[Push], bytes]:
+    """Gives, or raises, what unpacking came to: it is told after what else is wrong with the push."""
+    try:
+        data = telemetry.unpacked(push)
+    except KafkaError as error:
+        refusal = error
+
+        def refuse(_push: Push) -> bytes:
+            raise refusal
+
+        return refuse
+    return lambda _push: data
