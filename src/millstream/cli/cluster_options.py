@@ -43,7 +43,7 @@ _DECORATORS = (
         "-b",
         "bootstrap",
         metavar="HOST:PORT,...",
-        help=f"Brokers to ask first.  [default: ${ENVIRONMENT}, else localhost:9092]",
+        help=f"Addresses of the cluster.  [default: ${ENVIRONMENT}, else localhost:9092]",
     ),
     click.option(
         "--config-file",
@@ -53,7 +53,7 @@ _DECORATORS = (
         "-F",
         "config_file",
         type=click.Path(exists=True, dir_okay=False),
-        help="A client's properties, as Kafka's tools take them.",
+        help="Properties file with settings of the client, as for Kafka's tools.",
     ),
     click.option(
         "--client-property",
@@ -64,7 +64,7 @@ _DECORATORS = (
         "client_properties",
         multiple=True,
         metavar="KEY=VALUE",
-        help="A setting of the client; may be repeated.",
+        help="A setting of the client, such as client.id=me; may be repeated.",
     ),
 )
 

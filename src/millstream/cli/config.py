@@ -19,20 +19,20 @@ _OVERRIDE = click.option(
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting that wins over FILE and the environment; may be repeated.",
+    help="Set KEY to VALUE. It wins over FILE and the environment. May be repeated.",
 )
 
 
 @click.group(short_help="Check and explain settings.")
 def config() -> None:
-    """Check and explain the settings of a node. KAFKA_* of the environment count as they do for a server."""
+    """Check and explain the settings of a node. Variables KAFKA_* of the environment are read as a server reads them."""
 
 
-@config.command(short_help="Say whether a node would start with a file.")
+@config.command(short_help="Check whether a node would start with a file.")
 @click.argument("file", type=_FILE)
 @_OVERRIDE
 def check(file: str, overrides: tuple[str, ...]) -> None:
-    """Say whether a node would start with FILE, and which of its settings have no effect."""
+    """Check whether a node would start with FILE, and list settings that have no effect."""
     from millstream.broker.config import broker_config, reason_without_effect
     from millstream.cli.node_settings import read_settings
     from millstream.errors import ConfigError
@@ -53,15 +53,15 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     click.echo(f"{file}: ok, {count} settings")
 
 
-@config.command(short_help="Tell the value of a setting, where it comes from and what it does.")
+@config.command(short_help="Show the value of a setting, where it comes from and what it does.")
 @click.argument("key")
 @click.argument("file", type=_FILE, required=False)
 @_OVERRIDE
 @click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="How to write it."
+    "--output", type=click.Choice(["text", "json"]), default="text", help="Format of the output."
 )
 def explain(key: str, file: str | None, overrides: tuple[str, ...], output: str) -> None:
-    """Tell the value of KEY, where it comes from and what it does. FILE is a server.properties."""
+    """Show the value of KEY, where it comes from and what it does. FILE is a server.properties."""
     from millstream.broker.config_explanation import explanation
     from millstream.cli.node_settings import read_settings
     from millstream.errors import ConfigError

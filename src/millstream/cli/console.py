@@ -35,23 +35,23 @@ _FIRST_LOOK_MS: Final = 1_000
     type=click.IntRange(0, 65535),
     default=_DEFAULT_PORT,
     show_default=True,
-    help="Port of the pages; 0: any free one.",
+    help="Port of the web pages. 0: any free port.",
 )
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address of the pages. There is no login: only open it to a network that may see all data.",
+    help="Address of the web pages. There is no login: everybody who reaches it sees all data.",
 )
 @click.option(
     "--timeout-ms",
     type=click.IntRange(100, 600_000),
     default=5_000,
     show_default=True,
-    help="How long one question to the cluster may take.",
+    help="Time limit of one request to the cluster, in milliseconds.",
 )
 def console(*, cluster: ClusterOptions, port: int, host: str, timeout_ms: int) -> None:
-    """Show a cluster in the browser: brokers, topics, records, groups and their lag. Reads only."""
+    """Show a cluster in the browser: brokers, topics, records, groups and their lag. It changes nothing."""
     from millstream.clients.core.config import ClientConfig
 
     missing = [name for name in _NEEDED if find_spec(name) is None]

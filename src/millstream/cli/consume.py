@@ -71,38 +71,58 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.command(cls=ClientCommand)
 @click.argument("topics", nargs=-1, metavar="TOPIC|^REGEX...")
 @cluster_options
-@click.option("--topic", "-t", "more_topics", multiple=True, help="The same as the argument.")
+@click.option("--topic", "-t", "more_topics", multiple=True, help="Same as the argument.")
 @click.option(
     "--include",
     "pattern",
     type=PATTERN,
     metavar="REGEX",
-    help="Every topic whose whole name matches.",
+    help="Read all topics whose whole name matches.",
 )
 @click.option(
-    "--group", "-G", help="Join this group and commit; default: no group, all partitions."
+    "--group", "-G", help="Join this group and commit offsets. Default: no group, all partitions."
 )
 @click.option(
-    "--group-protocol", type=click.Choice(["classic", "consumer"]), help="Default: classic."
+    "--group-protocol",
+    type=click.Choice(["classic", "consumer"]),
+    help="How the group assigns partitions. Default: classic.",
 )
 @click.option(
     "--offset", "-o", "offsets", multiple=True,
     metavar="beginning|end|stored|N|-N|@TIME|s@TIME|e@TIME",
-    help="Where to start (default: end), and with e@ where to stop. TIME is ms since 1970 or ISO 8601.",
+    help="Where to start (default: end). e@TIME is where to stop. TIME: milliseconds since 1970, or ISO 8601.",
 )  # fmt: skip
-@click.option("--from-beginning", is_flag=True, help="The same as -o beginning.")
-@click.option("--since", metavar="DURATION", help="Start this long ago, as 10m or 2h.")
-@click.option("--partition", "-p", "partitions", multiple=True, metavar="N[,N]", help="Only these.")
+@click.option("--from-beginning", is_flag=True, help="Same as -o beginning.")
+@click.option(
+    "--since",
+    metavar="DURATION",
+    help="Start with the records of the last DURATION, such as 10m or 2h.",
+)
+@click.option(
+    "--partition",
+    "-p",
+    "partitions",
+    multiple=True,
+    metavar="N[,N]",
+    help="Read only these partitions.",
+)
 @click.option(
     "--max-messages", "--num-records", "-c", "count_max", type=click.IntRange(0),
-    help="End after this many records.",
+    help="Stop after this many records.",
 )  # fmt: skip
-@click.option("--exit", "-e", "exit_at_end", is_flag=True, help="End when the end is reached.")
-@click.option("--timeout-ms", "silence_max_ms", type=int, help="End when nothing came for so long.")
+@click.option(
+    "--exit", "-e", "exit_at_end", is_flag=True, help="Stop at the end of the partitions."
+)
+@click.option(
+    "--timeout-ms",
+    "silence_max_ms",
+    type=int,
+    help="Stop when no record came for this many milliseconds.",
+)
 @click.option(
     "--isolation-level",
     type=click.Choice(["read_uncommitted", "read_committed"]),
-    help="Default: read_uncommitted.",
+    help="read_committed hides records of open and aborted transactions. Default: read_uncommitted.",
 )
 @click.option(
     "--format",
@@ -110,12 +130,13 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     "template",
     type=ANY_BYTES,
     metavar="TEXT",
-    help="kcat's: %s %k %o %p %t %T %h %S %K %R.",
+    help="kcat's format: %s value, %k key, %o offset, %p partition, %t topic, %T time, %h headers, %S %K lengths.",
 )
 @click.option(
     "--output", type=click.Choice(["raw", "json", "jsonl", "table"]), default="raw", show_default=True,
+    help="raw: the bytes as they are. table: for people; control characters are shown as escapes.",
 )  # fmt: skip
-@click.option("-J", "as_envelopes", is_flag=True, help="The same as --output jsonl.")
+@click.option("-J", "as_envelopes", is_flag=True, help="Same as --output jsonl.")
 @click.option(
     "--key-separator", "-K", type=ANY_BYTES, metavar="TEXT",
     help="Print the key and this text before each value.",
@@ -124,26 +145,33 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     "--delimiter", "-D", type=ANY_BYTES, default="\\n", show_default=True,
     help="Printed after each record; escapes such as \\x00 are understood.",
 )  # fmt: skip
-@click.option("--headers", is_flag=True, help="Print headers, and a tab behind them.")
+@click.option("--headers", is_flag=True, help="Print headers and a tab before each value.")
 @click.option(
     "--null", "-Z", "null", type=ANY_BYTES, default="", help="The text to print for a null."
 )
 @click.option(
     "--property", "--formatter-property", "properties", type=ANY_BYTES, multiple=True, metavar="KEY=VALUE",
-    help="Kafka's: print.key, print.offset, ..., key.separator; any other is a client's setting.",
+    help="A property of Kafka's formatter (print.key, print.offset, key.separator, ...), else a setting of the client.",
 )  # fmt: skip
 @click.option(
     "--key-format", "--key-deserializer", default="string", callback=_format, show_default=True,
-    metavar="|".join(FORMATS),
+    metavar="|".join(FORMATS), help="How the bytes of a key are read.",
 )  # fmt: skip
 @click.option(
     "--value-format", "--value-deserializer", default="string", callback=_format, show_default=True,
+    metavar="FORMAT", help="How the bytes of a value are read; formats as for --key-format.",
 )  # fmt: skip
-@click.option("--schema-registry", metavar="URL", help="For avro and json-schema.")
-@click.option("--skip-message-on-error", is_flag=True, help="Pass over what cannot be read.")
-@click.option("--quiet", "-q", is_flag=True, help="No count on standard error.")
+@click.option(
+    "--schema-registry",
+    metavar="URL",
+    help="Address of the schema registry, for the formats avro and json-schema.",
+)
+@click.option(
+    "--skip-message-on-error", is_flag=True, help="Skip records that cannot be deserialized."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Do not print the number of records.")
 def consume(topics: tuple[str, ...], *, cluster: ClusterOptions, **given: Given) -> None:
-    """Print the records of topics as they come; a TOPIC that begins with ^ is a pattern."""
+    """Print records of topics as they arrive. A TOPIC that begins with ^ is a pattern of names."""
     from millstream.cli.records.offset_choice import parse_bounds
     from millstream.cli.records.positions import partition_numbers, partitions_of, seek
     from millstream.cli.records.reading import Reading, interruptible
@@ -216,9 +244,11 @@ def _check_grouping(options: _Options, bounds: Bounds) -> None:
             raise click.UsageError("-o stored needs --group")
         return
     if options.partitions:
-        raise click.UsageError("--partition goes without --group, which shares partitions out")
+        raise click.UsageError(
+            "--partition cannot be used with --group: the group assigns the partitions"
+        )
     if bounds.stop_ms is not None or place in {"offset", "tail", "time"}:
-        raise click.UsageError("with --group, -o is beginning, end or stored")
+        raise click.UsageError("with --group, -o can only be beginning, end or stored")
 
 
 def _bounds_without_group(bounds: Bounds, settings: Settings) -> Bounds:

@@ -25,25 +25,25 @@ def demo() -> None:
 
 @demo.command()
 @click.option(
-    "--rows", type=click.IntRange(1), help="Only the first so many flights; all 336,776 by default."
+    "--rows", type=click.IntRange(1), help="Use only the first ROWS flights. Default: all 336,776."
 )
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="One JSON object on standard output; progress on standard error.",
+    help="Print one JSON object on standard output; progress goes to standard error.",
 )
 @click.option(
     "--picture",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("out/flights.png"),
     show_default=True,
-    help="Where the picture goes.",
+    help="File for the picture.",
 )
 def flights(rows: int | None, *, as_json: bool, picture: Path) -> None:
-    """Every flight from New York City in 2013 through a topology on Apache Spark, over a broker of its own.
+    """Send every flight that left New York City in 2013 through a topology on Apache Spark, with a broker of its own.
 
-    Exit code 0 when every number equals the one computed directly from the files, 1 when one differs or a step fails.
+    The exit code is 0 if every number equals the one computed directly from the files, and 1 if one differs or a step fails.
     """
     _require_packages()
     logging.getLogger("py4j").setLevel(

@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     from millstream.model import TopicPartition
 
 _topic = click.option(
-    "--topic", "-t", "topics", multiple=True, metavar="TOPIC[:P,P]", help="May be repeated."
+    "--topic",
+    "-t",
+    "topics",
+    multiple=True,
+    metavar="TOPIC[:P,P]",
+    help="A topic, or some of its partitions; may be repeated.",
 )
 _RESET_COLUMNS: Final = ("group", "topic", "partition", "new_offset")
 _DELETED_COLUMNS: Final = ("group", "topic", "partition", "result")
@@ -63,20 +68,36 @@ class _Where:
 @group_option
 @all_groups_option
 @_topic
-@click.option("--all-topics", is_flag=True, help="Every topic the group has offsets of.")
-@click.option("--to-earliest", is_flag=True)
-@click.option("--to-latest", is_flag=True)
+@click.option("--all-topics", is_flag=True, help="All topics for which the group has offsets.")
+@click.option("--to-earliest", is_flag=True, help="To the first record.")
+@click.option("--to-latest", is_flag=True, help="To the end.")
 @click.option(
-    "--to-current", is_flag=True, help="Where it is, within what there is of the partition."
+    "--to-current",
+    is_flag=True,
+    help="Keep the offset, but move it into the range of existing records.",
 )
-@click.option("--to-offset", type=int)
-@click.option("--shift-by", type=int, metavar="N", help="Forward; back where N is negative.")
-@click.option("--to-datetime", metavar="TIME", help="ISO 8601 (UTC) or ms since 1970.")
-@click.option("--by-duration", metavar="DURATION", help="So long ago, as PT10M or 10m.")
-@click.option("--from-file", type=click.File(), help="A plan as --export writes it.")
-@click.option("--execute", is_flag=True, help="Do it.")
-@click.option("--dry-run", is_flag=True, help="Only show it (the default).")
-@click.option("--export", is_flag=True, help="Print the plan as CSV.")
+@click.option("--to-offset", type=int, help="To this offset.")
+@click.option(
+    "--shift-by", type=int, metavar="N", help="Forward by N offsets; backward if N is negative."
+)
+@click.option(
+    "--to-datetime",
+    metavar="TIME",
+    help="To the first record since TIME: ISO 8601 (UTC) or milliseconds since 1970.",
+)
+@click.option(
+    "--by-duration",
+    metavar="DURATION",
+    help="To the first record of the last DURATION, such as PT10M or 10m.",
+)
+@click.option(
+    "--from-file", type=click.File(), help="To the offsets in a file that --export wrote."
+)
+@click.option("--execute", is_flag=True, help="Change the offsets.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the new offsets and change nothing (the default)."
+)
+@click.option("--export", is_flag=True, help="Print the new offsets as CSV.")
 def reset_offsets(
     names: tuple[str, ...],
     *,
@@ -89,7 +110,7 @@ def reset_offsets(
     export: bool,
     **given: Given,
 ) -> None:
-    """Move the offsets of groups without members. Shows what would be done; --execute does it."""
+    """Change the committed offsets of groups that have no members. Only shows the new offsets unless --execute is given."""
     from millstream.cli.group_reset import plan_text
 
     if execute and dry_run:
@@ -115,7 +136,7 @@ def reset_offsets(
     if not export:
         print_rows(rows, output, _RESET_COLUMNS)
     if not execute and not export:
-        click.echo("nothing was changed; --execute does it", err=True)
+        click.echo("nothing was changed; add --execute to change the offsets", err=True)
     finish(errors, output)
 
 
@@ -246,7 +267,7 @@ def delete_offsets(
     more: tuple[str, ...],
     topics: tuple[str, ...],
 ) -> None:
-    """Forget what a group committed for topics that no member reads."""
+    """Delete the committed offsets of a group for topics that no member reads."""
     wanted = [*names, *more]
     if len(wanted) != 1:
         raise click.UsageError("name one GROUP")

@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from millstream.clients.blocking import Admin
 
 group_argument = click.argument("names", nargs=-1, metavar="[GROUP]...")
-group_option = click.option(
-    "--group", "-G", "more", multiple=True, help="The same as the argument."
-)
-all_groups_option = click.option("--all-groups", is_flag=True, help="Every group there is.")
+group_option = click.option("--group", "-G", "more", multiple=True, help="Same as the argument.")
+all_groups_option = click.option("--all-groups", is_flag=True, help="All groups of the cluster.")
 
 
 def wanted_groups(

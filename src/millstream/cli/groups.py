@@ -66,7 +66,7 @@ def groups() -> None:
 def list_command(
     *, cluster: ClusterOptions, output: str, states: tuple[str, ...], types: tuple[str, ...]
 ) -> None:
-    """Groups of all kinds, with their states."""
+    """List groups of all types, with their states."""
     with cluster.admin() as admin:
         listed = admin.list_groups(states=states, types=types)
     rows = [
@@ -92,15 +92,20 @@ def list_command(
     "view",
     flag_value="offsets",
     default="offsets",
-    help="Lag per partition (the default).",
+    help="Show offsets and lag of each partition (the default).",
 )
 @click.option(
     "--members",
     "view",
     flag_value="members",
-    help="Who is in the group, and with which partitions.",
+    help="Show the members and their partitions.",
 )
-@click.option("--state", "view", flag_value="state", help="One line a group.")
+@click.option(
+    "--state",
+    "view",
+    flag_value="state",
+    help="Show one line for each group: state, coordinator, number of members.",
+)
 def describe(
     names: tuple[str, ...],
     *,
@@ -110,7 +115,7 @@ def describe(
     all_groups: bool,
     view: str,
 ) -> None:
-    """Offsets and lag, members, or states of groups."""
+    """Show offsets and lag of groups, or their members, or their states."""
     with cluster.admin() as admin:
         wanted = wanted_groups(admin, names, more, all_groups=all_groups)
         found = described_groups(admin, wanted)
@@ -203,7 +208,7 @@ def delete(
     more: tuple[str, ...],
     yes: bool,
 ) -> None:
-    """Delete groups without members, and the offsets they committed."""
+    """Delete groups that have no members, together with their committed offsets."""
     wanted = named(names, more, "GROUP")
     confirm(f"Delete {shortened(wanted)} and what they committed", yes=yes)
     with cluster.admin() as admin:

@@ -64,7 +64,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 @click.command(cls=ClientCommand)
 @click.argument("arguments", nargs=-1, metavar="TOPIC [FILE]...")
 @cluster_options
-@click.option("--topic", "-t", help="The same as the argument.")
+@click.option("--topic", "-t", help="Same as the argument.")
 @click.option("--key", "-k", type=ANY_BYTES, help="The key of every record.")
 @click.option(
     "--key-separator", "-K", type=ANY_BYTES, metavar="TEXT",
@@ -81,42 +81,71 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
     type=ANY_BYTES,
     multiple=True,
     metavar="NAME=VALUE",
-    help="For every record; may be repeated.",
+    help="A header of every record; may be repeated.",
 )
-@click.option("--partition", "-p", type=int, help="Default: by key, else sticky.")
+@click.option(
+    "--partition",
+    "-p",
+    type=int,
+    help="Write to this partition. Default: the key decides, or the producer if there is no key.",
+)
 @click.option(
     "--compression", "--compression-codec", "--compression-type", "-z",
-    help="none, gzip, snappy, lz4 or zstd.",
+    help="Compress with gzip, snappy, lz4 or zstd, or none.",
 )  # fmt: skip
 @click.option(
     "--null", type=ANY_BYTES, metavar="TEXT", help="A key or value equal to this text becomes null."
 )
-@click.option("-Z", "empty_is_null", is_flag=True, help="An empty key or value is null.")
+@click.option("-Z", "empty_is_null", is_flag=True, help="An empty key or value becomes null.")
 @click.option(
     "--input", "input_format", type=click.Choice(["lines", "jsonl"]), default="lines",
-    show_default=True, help="jsonl: records as `consume --output jsonl` writes them.",
+    show_default=True, help="lines: each line is a value. jsonl: each line is a record as `consume --output jsonl` writes it.",
 )  # fmt: skip
 @click.option(
     "--keep-partitions",
     is_flag=True,
     help="With jsonl: write each record to the partition that its line names.",
 )
-@click.option("--acks", "--request-required-acks", help="all, 1 or 0.")
-@click.option("--transactional-id", metavar="ID", help="Write in transactions.")
-@click.option("--every", type=click.IntRange(1), help="Records of a transaction; default: all.")
+@click.option(
+    "--acks",
+    "--request-required-acks",
+    help="Who must have a record before it counts as written: all, 1 or 0.",
+)
+@click.option("--transactional-id", metavar="ID", help="Write in transactions with this id.")
+@click.option(
+    "--every", type=click.IntRange(1), help="Records in one transaction. Default: all in one."
+)
 @click.option(
     "--property", "--reader-property", "properties", type=ANY_BYTES, multiple=True, metavar="KEY=VALUE",
-    help="Kafka's: parse.key, key.separator, parse.headers, null.marker, ...; any other is a client's setting.",
+    help="A property of Kafka's reader (parse.key, key.separator, null.marker, ...), else a setting of the client.",
 )  # fmt: skip
 @click.option(
-    "--key-format", default="string", callback=_format, show_default=True, metavar="|".join(FORMATS)
+    "--key-format", default="string", callback=_format, show_default=True, metavar="|".join(FORMATS),
+    help="What the text of a key becomes.",
+)  # fmt: skip
+@click.option(
+    "--value-format", default="string", callback=_format, show_default=True, metavar="FORMAT",
+    help="What the text of a value becomes; formats as for --key-format.",
+)  # fmt: skip
+@click.option(
+    "--key-schema",
+    metavar="TEXT|@FILE",
+    help="Schema to write with. Default: the latest one in the registry.",
 )
-@click.option("--value-format", default="string", callback=_format, show_default=True)
-@click.option("--key-schema", metavar="TEXT|@FILE", help="Default: the subject's latest.")
-@click.option("--value-schema", metavar="TEXT|@FILE", help="Default: the subject's latest.")
-@click.option("--schema-registry", metavar="URL", help="For avro and json-schema.")
-@click.option("--quiet", "-q", is_flag=True, help="No count on standard error.")
-@click.option("--sync", is_flag=True, help="Wait for each record before the next.")
+@click.option(
+    "--value-schema",
+    metavar="TEXT|@FILE",
+    help="Schema to write with. Default: the latest one in the registry.",
+)
+@click.option(
+    "--schema-registry",
+    metavar="URL",
+    help="Address of the schema registry, for the formats avro and json-schema.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Do not print the number of records.")
+@click.option(
+    "--sync", is_flag=True, help="Wait until a record is written before the next is sent."
+)
 @kafka_options(
     {
         "--batch-size": "batch.size",
@@ -134,7 +163,7 @@ def _format(_context: click.Context, _option: click.Parameter, name: str | None)
 def produce(arguments: tuple[str, ...], *, cluster: ClusterOptions, **given: Given) -> None:
     """Write each line of standard input or of the FILEs as a record to TOPIC.
 
-    Ends when everything is acknowledged; prints the count on standard error.
+    It ends when all records are written, and prints their number on standard error.
     """
     from millstream.clients.blocking import Producer
     from millstream.clients.core.config import ProducerConfig

@@ -16,9 +16,10 @@ Row = Mapping[str, object]
 Key = TypeVar("Key")
 
 output_option = click.option(
-    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
-)
-yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True,
+    help="A table for people, or JSON for programs: one array, or one object on each line.",
+)  # fmt: skip
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 
 
 def print_rows(rows: Iterable[Row], output: str, columns: Sequence[str]) -> None:

@@ -13,34 +13,34 @@ from millstream.cli.version import version_option
 
 @click.command(
     short_help="Start a node.",
-    epilog="Settings win in this order: options, --override, KAFKA_* of the environment (as in Kafka's official image), CONFIG.",
+    epilog="If a setting is given several times, the first of these counts: an option, --override, a variable KAFKA_* of the environment (as in Kafka's official image), CONFIG.",
 )
 @click.argument("config", type=click.Path(exists=True, dir_okay=False), required=False)
-@click.option("--port", type=click.IntRange(0, 65535), help="Port for clients; 0: any free one.")
-@click.option("--data", type=click.Path(file_okay=False), help="Directory of all logs.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port for clients. 0: any free port.")
+@click.option("--data", type=click.Path(file_okay=False), help="Directory for all data.")
 @click.option(
     "--ephemeral",
     is_flag=True,
-    help="For trials and tests: the data is temporary and never synced, groups start at once.",
+    help="For trying things out: data is temporary, and groups start without a wait.",
 )
 @click.option(
     "--cluster-id",
     envvar="CLUSTER_ID",
-    help="Id of a new cluster, or the one that an existing data directory must have.",
+    help="Id for a new cluster. An existing data directory must have the same id.",
 )
 @click.option(
     "--override",
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting that wins over CONFIG and the environment; may be repeated.",
+    help="Set KEY to VALUE. It wins over CONFIG and the environment. May be repeated.",
 )
 @click.option(
     "--log-format",
     type=click.Choice(["plain", "json"]),
     default="plain",
     show_default=True,
-    help="How events are written to standard error.",
+    help="Format of the log on standard error.",
 )
 @click.option("--until-end-of-input", is_flag=True, hidden=True)
 @version_option
@@ -57,8 +57,8 @@ def server(
 ) -> None:
     """Start a node: a broker and its controller.
 
-    CONFIG is a server.properties as Kafka has it. An empty data directory is formatted. The line
-    "millstream ready bootstrap=HOST:PORT ..." says that the node answers.
+    CONFIG is a server.properties as for Kafka. An empty data directory is formatted. When the node is ready it prints the line
+    "millstream ready bootstrap=HOST:PORT ...".
     """
     from millstream.cli.serving import ServerOptions, serve
 

@@ -19,7 +19,9 @@ def streams() -> None:
 
 @streams.command(short_help="Print or draw a topology.")
 @click.argument("target", metavar="MODULE:TOPOLOGY")
-@click.option("--svg", "picture", metavar="FILE", help="Draw it into FILE; - for standard output.")
+@click.option(
+    "--svg", "picture", metavar="FILE", help="Write a drawing (SVG) to FILE. - is standard output."
+)
 def describe(target: str, picture: str | None) -> None:
     """Print a topology as Kafka Streams does, or draw it.
 

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from millstream.errors import KafkaError
 
 _names = click.argument("names", nargs=-1, metavar="[TOPIC]...")
-_topic = click.option("--topic", "-t", "more", multiple=True, help="The same as the argument.")
+_topic = click.option("--topic", "-t", "more", multiple=True, help="Same as the argument.")
 _dry_run = click.option(
-    "--dry-run", "--validate-only", is_flag=True, help="Only say whether it could be done."
+    "--dry-run",
+    "--validate-only",
+    is_flag=True,
+    help="Check whether it is possible, and change nothing.",
 )
 _PARTITION_COLUMNS: Final = ("partition", "leader", "replicas", "isr", "offline")
 _ELIGIBLE_COLUMNS: Final = ("elr", "last_known_elr")
@@ -53,12 +56,13 @@ def topics() -> None:
     help="List only topics whose whole name matches.",
 )
 @click.option(
-    "--include-internal/--exclude-internal", help="Also topics that brokers keep for themselves."
+    "--include-internal/--exclude-internal",
+    help="Whether to list internal topics of the brokers too.",
 )
 def list_command(
     *, cluster: ClusterOptions, output: str, pattern: str | None, include_internal: bool
 ) -> None:
-    """One name a line."""
+    """List topics, one name on each line."""
     from millstream.model import uuid_text
 
     with cluster.admin() as admin:
@@ -81,9 +85,13 @@ def list_command(
 @_names
 @_topic
 @click.option(
-    "--under-replicated-partitions", is_flag=True, help="Only partitions with replicas out of sync."
+    "--under-replicated-partitions",
+    is_flag=True,
+    help="Show only partitions with replicas that are not in sync.",
 )
-@click.option("--unavailable-partitions", is_flag=True, help="Only partitions without a leader.")
+@click.option(
+    "--unavailable-partitions", is_flag=True, help="Show only partitions without a leader."
+)
 def describe(
     names: tuple[str, ...],
     *,
@@ -93,7 +101,7 @@ def describe(
     under_replicated_partitions: bool,
     unavailable_partitions: bool,
 ) -> None:
-    """Partitions with leaders and replicas, and the settings that are not defaults. Default: all topics."""
+    """Show partitions with leaders and replicas, and the settings of the topic itself. Without TOPIC: all topics."""
     with cluster.admin() as admin:
         wanted = [*names, *more] or sorted(admin.list_topics())
         found = admin.describe_topics(wanted)
@@ -182,13 +190,31 @@ def _print_topic(row: Row) -> None:
 @output_option
 @_names
 @_topic
-@click.option("--partitions", "-p", default=-1, help="Default: the broker's num.partitions.")
-@click.option("--replication-factor", "-r", default=-1, help="Default: the broker's.")
-@click.option("--config", "configs", multiple=True, metavar="KEY=VALUE", help="May be repeated.")
 @click.option(
-    "--replica-assignment", metavar="B:B,B:B", help="Brokers of each partition, the leader first."
+    "--partitions",
+    "-p",
+    default=-1,
+    help="Number of partitions. Default: num.partitions of the broker.",
 )
-@click.option("--if-not-exists", is_flag=True, help="A topic that is there already is no error.")
+@click.option(
+    "--replication-factor",
+    "-r",
+    default=-1,
+    help="Copies of each partition. Default: default.replication.factor of the broker.",
+)
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the topic; may be repeated.",
+)
+@click.option(
+    "--replica-assignment",
+    metavar="B:B,B:B",
+    help="Brokers of each partition, with the preferred leader first.",
+)
+@click.option("--if-not-exists", is_flag=True, help="Do not fail if the topic exists already.")
 @_dry_run
 def create(
     names: tuple[str, ...],
@@ -248,12 +274,20 @@ def _assignments(text: str | None) -> list[list[int]] | None:
 @output_option
 @_names
 @_topic
-@click.option("--partitions", "-p", type=int, help="How many it shall have; more than it has.")
+@click.option("--partitions", "-p", type=int, help="New number of partitions. It cannot shrink.")
 @click.option(
-    "--config", "configs", multiple=True, metavar="KEY=VALUE", help="Set; may be repeated."
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a setting of the topic; may be repeated.",
 )
 @click.option(
-    "--delete-config", "deleted", multiple=True, metavar="KEY", help="Back to the default."
+    "--delete-config",
+    "deleted",
+    multiple=True,
+    metavar="KEY",
+    help="Remove a setting: the default applies again.",
 )
 @_dry_run
 def alter(
@@ -267,7 +301,7 @@ def alter(
     deleted: tuple[str, ...],
     dry_run: bool,
 ) -> None:
-    """Add partitions, set and delete settings."""
+    """Add partitions to topics, change and remove their settings."""
     from millstream.clients.admin import (
         AlterConfig,
         AlterOperation,
@@ -279,7 +313,7 @@ def alter(
     changes = [AlterConfig(key, value) for key, value in pairs(configs, "--config").items()]
     changes += [AlterConfig(key, None, AlterOperation.DELETE) for key in deleted]
     if partitions is None and not changes:
-        raise click.UsageError("say what to alter: --partitions, --config or --delete-config")
+        raise click.UsageError("nothing to alter: give --partitions, --config or --delete-config")
     results: dict[str, str | KafkaError] = dict.fromkeys(wanted, _done("altered", dry_run=dry_run))
     with cluster.admin() as admin:
         if partitions is not None:
@@ -298,7 +332,7 @@ def alter(
 @output_option
 @_names
 @_topic
-@click.option("--if-exists", is_flag=True, help="A topic that is not there is no error.")
+@click.option("--if-exists", is_flag=True, help="Do not fail if the topic does not exist.")
 @yes_option
 def delete(
     names: tuple[str, ...],
@@ -319,7 +353,7 @@ def delete(
     results: dict[str, str | KafkaError] = dict.fromkeys(wanted, "deleted")
     for name, error in errors.items():
         expected = if_exists and isinstance(error, UnknownTopicOrPartition)
-        results[name] = "was not there" if expected else error
+        results[name] = "did not exist" if expected else error
     _report(results, output)
 
 

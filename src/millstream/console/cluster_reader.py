@@ -63,8 +63,10 @@ class ClusterReader:
     """
 
     def __init__(
-        self, settings: Mapping[str, Any], timeout_ms: int = DEFAULT_TIMEOUT_MS
-    ) -> None:  # Any: the clients check the values
+        self,
+        settings: Mapping[str, Any],  # Any: the clients check the values
+        timeout_ms: int = DEFAULT_TIMEOUT_MS,
+    ) -> None:
         """`settings` are those of a client: addresses, security, client_id. Raises ConfigError. Connects when first asked."""
         self._timeout_ms = timeout_ms
         common = {"client_id": _CLIENT_ID, **settings, "default_api_timeout_ms": timeout_ms}

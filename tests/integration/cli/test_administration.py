@@ -31,7 +31,7 @@ def test_a_topic_from_its_creation_to_its_end(run: Run, topic: str) -> None:
     assert len(rows) == 3
     assert run("topics", "delete", topic).stdout == f"{topic} deleted\n"
     eventually(lambda: run("topics", "delete", topic), lambda done: done.returncode == 3)
-    assert run("topics", "delete", topic, "--if-exists").stdout == f"{topic} was not there\n"
+    assert run("topics", "delete", topic, "--if-exists").stdout == f"{topic} did not exist\n"
 
 
 def test_one_topic_that_fails_does_not_hide_the_others(run: Run, topic: str) -> None:
@@ -80,7 +80,7 @@ def test_a_groups_lag_is_seen_and_moved(run: Run, topic: str) -> None:
     assert lag() == 1
     shown = run("groups", "reset-offsets", group, "--to-earliest", "--all-topics")
     assert shown.stdout.splitlines()[1].split() == [group, topic, "0", "0"]
-    assert shown.stderr == "nothing was changed; --execute does it\n"
+    assert shown.stderr == "nothing was changed; add --execute to change the offsets\n"
     assert lag() == 1
     for how, expected in (
         (("--to-offset", "1"), 3),

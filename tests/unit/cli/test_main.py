@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -23,6 +25,27 @@ def test_every_verb_can_be_imported_and_explains_itself() -> None:
         result = CliRunner().invoke(main, [name, "--help"])
         assert result.exit_code == 0, result.output
         assert "Usage:" in result.output
+
+
+def commands(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield name, command
+        if isinstance(command, click.Group):
+            for below, each in commands(command, context):
+                yield f"{name} {below}", each
+
+
+def test_every_verb_and_every_option_is_explained() -> None:
+    assert isinstance(main, click.Group)
+    lacking = []
+    for name, command in commands(main, click.Context(main)):
+        lacking += [] if command.help else [name]
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.hidden and not option.help:
+                lacking.append(f"{name} {option.opts[0]}")
+    assert lacking == []
 
 
 def test_an_unknown_verb_is_a_usage_error() -> None:
@@ -77,14 +100,14 @@ def test_help_of_a_verb_imports_no_client(verb: str) -> None:
         (("consume",), "give one or more TOPICs"),
         (("consume", "a", "^b.*"), "give one or more TOPICs"),
         (("consume", "a", "-o", "stored"), "-o stored needs --group"),
-        (("consume", "a", "-G", "g", "-p", "0"), "--partition goes without --group"),
+        (("consume", "a", "-G", "g", "-p", "0"), "--partition cannot be used with --group"),
         (("consume", "a", "-f", "%q"), "%q is no field of a record"),
         (("consume", "a", "--value-format", "cobol"), "'cobol' is none of"),
         (("consume", "a", "--value-format", "avro"), "needs --schema-registry"),
         (("produce",), "give a TOPIC"),
         (("produce", "a", "-H", "x"), "'x' is not KEY=VALUE"),
         (("topics", "create"), "name at least one TOPIC"),
-        (("topics", "alter", "a"), "say what to alter"),
+        (("topics", "alter", "a"), "nothing to alter"),
         (("groups", "describe"), "name at least one GROUP"),
         (("groups", "reset-offsets", "g", "--execute", "--dry-run"), "not both"),
         (("groups", "reset-offsets", "g"), "give exactly one new position"),

@@ -12,7 +12,7 @@ from millstream.cli.perf.producing import produce
 
 @click.group(cls=ClientGroup)
 def perf() -> None:
-    """Measure producing, consuming, and the way from end to end."""
+    """Measure the speed of producing and consuming, and the latency from end to end."""
 
 
 for _command in (produce, consume, latency):

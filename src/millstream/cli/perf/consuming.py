@@ -17,6 +17,7 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import HEADER, Read
+from millstream.cli.rows import output_option
 from millstream.runtime.system import SystemClock
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class _Options:
 @click.command(cls=ClientCommand)
 @click.argument("topic", required=False)
 @cluster_options
-@click.option("--topic", "-t", "named", help="The same as the argument.")
+@click.option("--topic", "-t", "named", help="Same as the argument.")
 @click.option(
     "--num-records",
     "--messages",
@@ -55,35 +56,37 @@ class _Options:
     "-c",
     "count",
     type=click.IntRange(1),
-    help="Default: all there are.",
+    help="Stop after this many records. Default: all records.",
 )
-@click.option("--group", "-G", help="Join this group; default: no group, all partitions.")
-@click.option("--from-latest", is_flag=True, help="Only what comes from now on.")
+@click.option("--group", "-G", help="Join this group. Default: no group, all partitions.")
+@click.option("--from-latest", is_flag=True, help="Read only new records.")
 @click.option(
     "--timeout",
     "silence_max_ms",
     type=click.IntRange(1),
     default=10_000,
     show_default=True,
-    help="End when nothing came for so many ms.",
+    help="Stop when no record came for this many milliseconds.",
 )
-@click.option("--fetch-size", type=click.IntRange(1), help="Bytes of one partition in an answer.")
-@click.option("--arrow", is_flag=True, help="Read Arrow batches instead of records.")
+@click.option(
+    "--fetch-size",
+    type=click.IntRange(1),
+    help="Most bytes of one partition in an answer of the broker.",
+)
+@click.option("--arrow", is_flag=True, help="Read Arrow batches instead of single records.")
 @click.option(
     "--reporting-interval",
     "interval_ms",
     type=click.IntRange(1),
     default=5_000,
     show_default=True,
-    help="In ms.",
+    help="Milliseconds between two reports.",
 )
-@click.option("--show-detailed-stats", is_flag=True, help="Report while it runs.")
-@click.option("--hide-header", is_flag=True)
-@click.option(
-    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
-)
+@click.option("--show-detailed-stats", is_flag=True, help="Print reports while it runs.")
+@click.option("--hide-header", is_flag=True, help="Do not print the names of the columns.")
+@output_option
 def consume(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> None:
-    """Read TOPIC and count. Without --group and --num-records it ends where the topic ends now."""
+    """Read TOPIC and measure. Without --group and --num-records it stops at the current end of the topic."""
     from millstream.cli.perf.rebalances import RebalanceTimer
     from millstream.cli.records.offset_choice import Bounds, Start
     from millstream.cli.records.positions import partitions_of, seek

@@ -15,6 +15,7 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import Latencies
+from millstream.cli.rows import output_option
 from millstream.errors import RequestTimedOut
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _REPORTED_EVERY: Final = 1_000
 @click.command(cls=ClientCommand)
 @click.argument("topic", required=False)
 @cluster_options
-@click.option("--topic", "-t", "named", help="The same as the argument.")
+@click.option("--topic", "-t", "named", help="Same as the argument.")
 @click.option(
     "--num-records",
     "--num-messages",
@@ -37,6 +38,7 @@ _REPORTED_EVERY: Final = 1_000
     type=click.IntRange(1),
     default=1_000,
     show_default=True,
+    help="Number of records.",
 )
 @click.option(
     "--record-size",
@@ -45,14 +47,17 @@ _REPORTED_EVERY: Final = 1_000
     type=click.IntRange(8),
     default=100,
     show_default=True,
-    help="Bytes of each value.",
+    help="Size of each value in bytes.",
 )
 @click.option(
-    "--acks", "--producer-acks", type=click.Choice(["1", "all"]), default="all", show_default=True
+    "--acks",
+    "--producer-acks",
+    type=click.Choice(["1", "all"]),
+    default="all",
+    show_default=True,
+    help="Who must have a record before it counts as written.",
 )
-@click.option(
-    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
-)
+@output_option
 def latency(
     topic: str | None,
     *,
@@ -63,7 +68,7 @@ def latency(
     acks: str,
     output: str,
 ) -> None:
-    """Send a record to TOPIC, wait until it was read, send the next; nobody else should write there."""
+    """Send a record to TOPIC, wait until it is read, then send the next. Nobody else may write to TOPIC meanwhile."""
     import asyncio
 
     from millstream.clients.core.config import ConsumerConfig, ProducerConfig

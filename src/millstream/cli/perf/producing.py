@@ -23,6 +23,7 @@ from millstream.cli.cluster_options import (
 )
 from millstream.cli.command import ClientCommand
 from millstream.cli.perf.statistics import Sent
+from millstream.cli.rows import output_option
 
 if TYPE_CHECKING:
     from millstream.clients import RecordMetadata
@@ -56,9 +57,16 @@ class _Options:
 @click.command(cls=ClientCommand)
 @click.argument("topic", required=False)
 @cluster_options
-@click.option("--topic", "-t", "named", help="The same as the argument.")
+@click.option("--topic", "-t", "named", help="Same as the argument.")
 @click.option(
-    "--num-records", "-n", "-c", "count", type=click.IntRange(1), default=100_000, show_default=True
+    "--num-records",
+    "-n",
+    "-c",
+    "count",
+    type=click.IntRange(1),
+    default=100_000,
+    show_default=True,
+    help="Number of records.",
 )
 @click.option(
     "--record-size",
@@ -67,33 +75,43 @@ class _Options:
     type=click.IntRange(0),
     default=100,
     show_default=True,
-    help="Bytes of each value.",
+    help="Size of each value in bytes.",
 )
 @click.option(
     "--throughput",
     type=float,
     default=-1,
-    help="Records a second at most; -1: no limit.  [default: -1]",
+    help="Most records per second. -1: no limit.  [default: -1]",
 )
 @click.option(
     "--payload-file",
     type=click.Path(exists=True, dir_okay=False),
-    help="Values, in turn, instead of random ones.",
+    help="Send the values in this file, again and again, instead of random ones.",
 )
-@click.option("--payload-delimiter", type=ANY_BYTES, default="\\n", show_default=True)
 @click.option(
-    "--producer-props", "props", multiple=True, metavar="KEY=VALUE", help="The same as -X."
+    "--payload-delimiter",
+    type=ANY_BYTES,
+    default="\\n",
+    show_default=True,
+    help="Ends each value in --payload-file.",
 )
-@click.option("--acks", help="all, 1 or 0.")
-@click.option("--compression", "-z", help="none, gzip, snappy, lz4 or zstd.")
-@click.option("--transactional-id", metavar="ID", help="Send in transactions.")
-@click.option("--transaction-duration-ms", type=click.IntRange(1), default=3_000, show_default=True)
+@click.option("--producer-props", "props", multiple=True, metavar="KEY=VALUE", help="Same as -X.")
+@click.option("--acks", help="Who must have a record before it counts as written: all, 1 or 0.")
+@click.option("--compression", "-z", help="Compress with gzip, snappy, lz4 or zstd, or none.")
+@click.option("--transactional-id", metavar="ID", help="Send in transactions with this id.")
+@click.option(
+    "--transaction-duration-ms",
+    type=click.IntRange(1),
+    default=3_000,
+    show_default=True,
+    help="Commit and begin a new transaction after this time.",
+)
 @click.option(
     "--warmup-records",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Sent first, and not counted.",
+    help="Send this many records first, which are not measured.",
 )
 @click.option(
     "--reporting-interval",
@@ -101,13 +119,11 @@ class _Options:
     type=click.IntRange(1),
     default=5_000,
     show_default=True,
-    help="In ms.",
+    help="Milliseconds between two reports.",
 )
-@click.option(
-    "--output", type=click.Choice(["table", "json", "jsonl"]), default="table", show_default=True
-)
+@output_option
 def produce(topic: str | None, *, cluster: ClusterOptions, **given: Given) -> None:
-    """Send records to TOPIC and time them."""
+    """Send records to TOPIC and measure how long each takes."""
     from millstream.clients.blocking import Producer
     from millstream.clients.core.config import ProducerConfig
 

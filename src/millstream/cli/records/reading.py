@@ -111,7 +111,7 @@ class Reading:
             if not self.skip_errors:
                 raise SerializationError(
                     f"{record.topic_partition} offset {record.offset}: {error}"
-                    " (--skip-message-on-error goes on)"
+                    " (--skip-message-on-error skips such records)"
                 ) from error
             self.skipped += 1
             return

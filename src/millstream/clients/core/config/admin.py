@@ -19,10 +19,12 @@ class AdminConfig(ClientConfig):
     bootstrap_controllers: tuple[Address, ...] = setting(
         (),
         _addresses_or_none,
-        "Controllers to connect to in place of brokers, for what they answer themselves (KIP-919).",
+        "Addresses of controllers, to ask them directly instead of brokers (KIP-919).",
     )
     default_api_timeout_ms: int = setting(
-        60_000, integer(0), "Time limit of calls that have none of their own, retries included."
+        60_000,
+        integer(0),
+        "Time limit of a call, retries included, if the call has no timeout_ms of its own.",
     )
 
     retry_when_refused: bool = setting(

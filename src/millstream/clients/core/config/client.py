@@ -16,56 +16,76 @@ class ClientConfig(SecurityConfig):
     bootstrap_servers: tuple[Address, ...] = setting(
         (Address("localhost", 9092),),
         parse_bootstrap_servers,
-        "Brokers to ask for the cluster, as host:port,host:port.",
+        "Addresses of some brokers, as host:port,host:port. The client learns of the others from them.",
     )
     client_id: str = setting(
         "",
         text_or_empty,
-        "Name shown in the broker's logs and quotas; empty: made from the client's kind.",
+        "Name of the client in the broker's logs and quotas. Empty: a name is made, such as producer-1.",
     )
     client_dns_lookup: str = setting(
         "use_all_dns_ips",
         one_of("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-        "Try every address of a name; or first replace bootstrap names by the canonical names of all their addresses.",
+        "use_all_dns_ips: try every IP address of a name. resolve_canonical_bootstrap_servers_only: replace each bootstrap name by the canonical names of its addresses first.",
     )
     request_timeout_ms: int = setting(
-        30_000, integer(1), "How long one request may take before its connection is given up."
+        30_000,
+        integer(1),
+        "Time limit of one request. The client closes the connection when it is over.",
     )
     socket_connection_setup_timeout_ms: int = setting(
-        10_000, integer(1), "How long connecting to one address may take at first."
+        10_000,
+        integer(1),
+        "Time limit of connecting to one address. It doubles after each failure.",
     )
     socket_connection_setup_timeout_max_ms: int = setting(
-        30_000, integer(1), "Limit of that time, which doubles with each failure in a row."
+        30_000, integer(1), "The time limit of connecting does not grow beyond this."
     )
     connections_max_idle_ms: int = setting(
-        540_000, integer(-1), "A connection without traffic for so long is closed; -1: never."
+        540_000, integer(-1), "A connection that was not used for this time is closed. -1: never."
     )
     send_buffer_bytes: int = setting(
-        -1, integer(-1), "Send buffer of the socket; -1: what the operating system chooses."
+        -1, integer(-1), "Size of the socket's send buffer. -1: the operating system chooses."
     )
     receive_buffer_bytes: int = setting(
-        -1, integer(-1), "Receive buffer of the socket; -1: what the operating system chooses."
+        -1, integer(-1), "Size of the socket's receive buffer. -1: the operating system chooses."
     )
-    reconnect_backoff_ms: int = setting(50, integer(0), "First wait before connecting again.")
-    reconnect_backoff_max_ms: int = setting(1_000, integer(0), "Longest wait before connecting.")
-    retry_backoff_ms: int = setting(100, integer(0), "First wait before a retry.")
-    retry_backoff_max_ms: int = setting(1_000, integer(0), "Longest wait before a retry.")
+    reconnect_backoff_ms: int = setting(
+        50,
+        integer(0),
+        "Wait before the second attempt to connect to an address. It doubles after each failure.",
+    )
+    reconnect_backoff_max_ms: int = setting(
+        1_000, integer(0), "The wait between attempts to connect does not grow beyond this."
+    )
+    retry_backoff_ms: int = setting(
+        100, integer(0), "Wait before a request is sent again. It doubles after each failure."
+    )
+    retry_backoff_max_ms: int = setting(
+        1_000, integer(0), "The wait before a request is sent again does not grow beyond this."
+    )
     metadata_max_age_ms: int = setting(
-        300_000, integer(1), "Metadata older than this is fetched again without a reason."
+        300_000,
+        integer(1),
+        "Metadata is fetched again when it is older than this, even if nothing seems wrong.",
     )
     metadata_recovery_strategy: str = setting(
         "rebootstrap",
         one_of("none", "rebootstrap"),
-        "What to do when no known broker answers: go back to bootstrap_servers, or not.",
+        "What happens when no known broker answers. rebootstrap: start again from bootstrap_servers. none: keep trying the known brokers.",
     )
     metadata_recovery_rebootstrap_trigger_ms: int = setting(
-        300_000, integer(0), "How long no known broker may answer before that happens."
+        300_000,
+        integer(0),
+        "With metadata_recovery_strategy=rebootstrap: start again from bootstrap_servers at the latest when no known broker has answered for this time.",
     )
     receive_message_bytes_max: int = setting(
-        256 * 1024 * 1024, integer(1024), "Largest response accepted; guards memory."
+        256 * 1024 * 1024,
+        integer(1024),
+        "A response larger than this is refused. It protects the client's memory.",
     )
     enable_metrics_push: bool = setting(
-        False, boolean, "Push metrics of this client to the brokers that ask for them (KIP-714)."
+        False, boolean, "Send metrics of this client to brokers that ask for them (KIP-714)."
     )
 
     @property

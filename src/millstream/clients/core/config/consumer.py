@@ -59,67 +59,95 @@ def _assignors(key: str, value: object) -> tuple[str | Assignor, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerConfig(ClientConfig):
-    group_id: str | None = setting(None, optional_text, "Group for subscribe() and commits.")
+    group_id: str | None = setting(
+        None, optional_text, "Name of the consumer group. subscribe() and commits need one."
+    )
     group_instance_id: str | None = setting(
-        None, optional_text, "Name of a static member: it keeps its partitions over a restart."
+        None,
+        optional_text,
+        "Name of this member if it is static: it gets the same partitions again after a restart.",
     )
     group_protocol: str = setting(
         "classic",
         one_of("classic", "consumer"),
-        "Who shares out partitions: a member (classic), or the coordinator (consumer, KIP-848).",
+        "Who assigns partitions to members. classic: one of the members. consumer: the coordinator (KIP-848).",
     )
     group_remote_assignor: str | None = setting(
-        None, optional_text, "The coordinator's assignor, with group_protocol consumer."
+        None,
+        optional_text,
+        "With group_protocol=consumer: the name of the coordinator's assignor. None: the coordinator chooses.",
     )
     auto_offset_reset: str = setting(
         "latest",
         _offset_reset,
-        "Where to start without a committed offset or when the offset is gone: earliest, latest, none (an error) or"
-        " by_duration:PT1H and the like.",
+        "Where to start when there is no committed offset, or its records were deleted: earliest, latest, none (an error), or"
+        " by_duration:PT1H (records of the last hour; any ISO 8601 duration).",
     )
     enable_auto_commit: bool = setting(
-        True, boolean, "Commit what poll() has returned, from later calls of poll()."
+        True,
+        boolean,
+        "Commit automatically: a later poll() commits the records that earlier calls returned.",
     )
-    auto_commit_interval_ms: int = setting(5_000, integer(0), "How often that happens.")
+    auto_commit_interval_ms: int = setting(
+        5_000, integer(0), "With enable_auto_commit: time between two commits."
+    )
     isolation_level: str = setting(
         "read_uncommitted",
         one_of("read_uncommitted", "read_committed"),
-        "Whether records of open and aborted transactions are hidden.",
+        "read_committed hides records of open and aborted transactions.",
     )
-    fetch_min_bytes: int = setting(1, integer(0), "The broker waits for this many bytes.")
-    fetch_max_wait_ms: int = setting(500, integer(0), "But not longer than this.")
-    fetch_max_bytes: int = setting(52_428_800, integer(0), "Bytes of one fetch response.")
+    fetch_min_bytes: int = setting(
+        1,
+        integer(0),
+        "The broker waits until it has this many bytes to send, but not longer than fetch_max_wait_ms.",
+    )
+    fetch_max_wait_ms: int = setting(
+        500, integer(0), "Longest time that the broker waits for fetch_min_bytes."
+    )
+    fetch_max_bytes: int = setting(
+        52_428_800,
+        integer(0),
+        "Most bytes in one fetch response. The first batch is sent even if it is larger.",
+    )
     max_partition_fetch_bytes: int = setting(
-        1_048_576, integer(0), "Bytes of one partition in a fetch response."
+        1_048_576, integer(0), "Most bytes of one partition in a fetch response."
     )
-    max_poll_records: int = setting(500, integer(1), "Records poll() returns at most.")
+    max_poll_records: int = setting(500, integer(1), "Most records that one poll() returns.")
     max_poll_interval_ms: int = setting(
-        300_000, integer(1), "Without a poll() for this long the member leaves its group."
+        300_000, integer(1), "A member that does not call poll() for this time leaves its group."
     )
-    session_timeout_ms: int = setting(45_000, integer(1), "Silence after which a member is out.")
-    heartbeat_interval_ms: int = setting(3_000, integer(1), "How often a member shows life.")
+    session_timeout_ms: int = setting(
+        45_000,
+        integer(1),
+        "A member that sends no heartbeat for this time is removed from its group.",
+    )
+    heartbeat_interval_ms: int = setting(3_000, integer(1), "Time between two heartbeats.")
     partition_assignment_strategy: tuple[str | Assignor, ...] = setting(
         ("range", "cooperative-sticky"),
         _assignors,
-        "Assignors, the preferred first: names, or objects of one's own.",
+        "Names of assignors, the preferred one first, or your own Assignor objects.",
     )
     deserialization_error: str = setting(
         "raise",
         one_of("raise", "skip"),
-        "What a record does that cannot be deserialized: poll() raises, or it is logged and passed over.",
+        "What happens to a record that cannot be deserialized. raise: poll() raises an error. skip: the record is logged and skipped.",
     )
     exclude_internal_topics: bool = setting(
-        True, boolean, "Patterns do not match Kafka's own topics."
+        True, boolean, "Patterns of subscribe() do not match Kafka's internal topics."
     )
     client_rack: str = setting(
-        "", lambda _, value: str(value), "Rack, to fetch from near replicas."
+        "",
+        lambda _, value: str(value),
+        "Name of the client's rack. The consumer then reads from replicas in the same rack.",
     )
-    check_crcs: bool = setting(True, boolean, "Verify the checksum of every batch.")
+    check_crcs: bool = setting(True, boolean, "Check the checksum of every batch.")
     allow_auto_create_topics: bool = setting(
-        True, boolean, "Asking for a topic that does not exist may create it."
+        True,
+        boolean,
+        "Allow the broker to create a topic that this client asks for and that does not exist.",
     )
     default_api_timeout_ms: int = setting(
-        60_000, integer(0), "Time limit of calls that have none of their own."
+        60_000, integer(0), "Time limit of a call that has no timeout_ms of its own."
     )
 
     @property

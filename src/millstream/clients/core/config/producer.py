@@ -26,48 +26,78 @@ def _gzip_level(key: str, value: object) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerConfig(ClientConfig):
-    acks: int = setting(-1, _acks, '"all" (every in-sync replica), 1 (leader) or 0 (no answer).')
-    enable_idempotence: bool = setting(
-        True, boolean, "No duplicates and no reordering by retries; needs acks=all."
+    acks: int = setting(
+        -1,
+        _acks,
+        'Who must have a record before it counts as written: "all" in-sync replicas, 1 (the leader), or 0 (nobody: the broker does not answer).',
     )
-    compression_type: str = setting("none", one_of(*CODEC_NAMES), "Codec of the batches.")
+    enable_idempotence: bool = setting(
+        True, boolean, "Retries neither duplicate nor reorder records. Needs acks=all."
+    )
+    compression_type: str = setting(
+        "none", one_of(*CODEC_NAMES), "How batches are compressed: none, gzip, snappy, lz4 or zstd."
+    )
     compression_gzip_level: int = setting(
-        -1, _gzip_level, "1 (fast) to 9 (small), -1 for zlib's own."
+        -1, _gzip_level, "Level of gzip: 1 (fast) to 9 (small). -1: zlib's default."
     )
     compression_lz4_level: int = setting(
-        9, integer(1, 17), "1 to 17; 9 is the fast compressor, as in Java."
+        9, integer(1, 17), "Level of lz4: 1 to 17. 9 is the fast compressor, as in Java."
     )
-    compression_zstd_level: int = setting(3, integer(-131_072, 22), "-131072 (fast) to 22 (small).")
-    batch_size: int = setting(16_384, integer(0), "A partition's batch is sent at this many bytes.")
-    linger_ms: int = setting(5, integer(0), "How long a batch waits for company.")
+    compression_zstd_level: int = setting(
+        3, integer(-131_072, 22), "Level of zstd: -131072 (fast) to 22 (small)."
+    )
+    batch_size: int = setting(
+        16_384, integer(0), "A batch of one partition is sent when it has this many bytes."
+    )
+    linger_ms: int = setting(
+        5, integer(0), "How long a batch waits for more records before it is sent."
+    )
     buffer_memory: int = setting(
-        33_554_432, integer(1024, 2**62), "Bytes of unsent records; send() waits beyond it."
+        33_554_432,
+        integer(1024, 2**62),
+        "Memory for records that are not sent yet. send() waits when it is full.",
     )
     max_block_ms: int = setting(
-        60_000, integer(0), "How long send() may wait for metadata and memory together."
+        60_000, integer(0), "Longest time that send() waits for metadata and for memory."
     )
-    max_request_size: int = setting(1_048_576, integer(1), "Largest record and request.")
+    max_request_size: int = setting(
+        1_048_576, integer(1), "Largest size of one record and of one request."
+    )
     delivery_timeout_ms: int = setting(
-        120_000, integer(1), "A record is acknowledged or failed within this time of send()."
+        120_000,
+        integer(1),
+        "A record is either acknowledged or failed within this time after send().",
     )
-    retries: int = setting(2**31 - 1, integer(0), "Attempts after the first.")
+    retries: int = setting(
+        2**31 - 1, integer(0), "How often a batch is sent again after a failure."
+    )
     max_in_flight_requests_per_connection: int = setting(
-        5, integer(1), "Unanswered requests per broker; at most 5 with idempotence."
+        5, integer(1), "Most unanswered requests to one broker. At most 5 with enable_idempotence."
     )
     transactional_id: str | None = setting(
-        None, optional_text, "Makes sends transactional; one live producer has it at a time."
+        None,
+        optional_text,
+        "Name that makes the producer transactional. Only one running producer may use it: a newer one stops the older.",
     )
     transaction_timeout_ms: int = setting(
-        60_000, integer(1), "A transaction open for longer is aborted by the coordinator."
+        60_000,
+        integer(1),
+        "The coordinator aborts a transaction that is open for longer than this.",
     )
     partitioner_ignore_keys: bool = setting(
-        False, boolean, "Partitions are chosen as for records without a key."
+        False,
+        boolean,
+        "Ignore keys when a partition is chosen: all records are treated as if they had none.",
     )
     partitioner_adaptive_partitioning_enable: bool = setting(
-        True, boolean, "Records without a key go less often where much is waiting (KIP-794)."
+        True,
+        boolean,
+        "Send fewer records without a key to partitions where many records are waiting (KIP-794).",
     )
     partitioner_availability_timeout_ms: int = setting(
-        0, integer(0), "Avoid partitions whose broker took nothing for this long; 0: do not."
+        0,
+        integer(0),
+        "Avoid partitions whose broker has accepted nothing for this time. 0: never avoid them.",
     )
 
     @property
@@ -85,7 +115,9 @@ class ProducerConfig(ClientConfig):
         return levels.get(self.codec)
 
     metadata_max_idle_ms: int = setting(
-        300_000, integer(5_000), "A topic nobody sent to for so long is no longer asked for."
+        300_000,
+        integer(5_000),
+        "The producer forgets the metadata of a topic that it did not send to for this time.",
     )
 
     @property

@@ -47,59 +47,71 @@ class SecurityConfig:
     security_protocol: str = setting(
         "PLAINTEXT",
         one_of(*SECURITY_PROTOCOLS),
-        "Whether connections are encrypted (SSL) and authenticated (SASL).",
+        "Whether connections are encrypted with TLS (SSL) and whether the client logs in (SASL).",
     )
     ssl_context: object | None = setting(
-        None, _ssl_context, "A ready ssl.SSLContext, instead of all ssl_ settings."
+        None, _ssl_context, "An ssl.SSLContext that you made. It replaces all ssl_ settings."
     )
     ssl_truststore_location: str | None = setting(
         None,
         optional_text,
-        "PEM file with the certificate authorities to believe; without it those of the system.",
+        "PEM file with the certificate authorities to trust. None: those of the operating system.",
         aliases=("ssl_ca_location",),
     )
     ssl_truststore_certificates: str | None = setting(
-        None, optional_text, "The same as PEM text.", aliases=("ssl_ca_pem",)
+        None,
+        optional_text,
+        "The certificate authorities to trust, as PEM text instead of a file.",
+        aliases=("ssl_ca_pem",),
     )
-    ssl_truststore_type: str = setting("PEM", one_of("PEM"), "Only PEM is read.")
+    ssl_truststore_type: str = setting("PEM", one_of("PEM"), "Only PEM is supported.")
     ssl_keystore_location: str | None = setting(
         None,
         optional_text,
-        "PEM file with our certificate chain and, unless it is elsewhere, our private key.",
+        "PEM file with the client's certificate chain, and with its private key unless ssl_key_location names another file.",
         aliases=("ssl_certificate_location",),
     )
     ssl_key_location: str | None = setting(
-        None, optional_text, "PEM file with our private key, when it is in a file of its own."
+        None, optional_text, "PEM file with the client's private key, if it has a file of its own."
     )
     ssl_keystore_certificate_chain: str | None = setting(
-        None, optional_text, "Our certificate chain as PEM text.", aliases=("ssl_certificate",)
+        None,
+        optional_text,
+        "The client's certificate chain as PEM text.",
+        aliases=("ssl_certificate",),
     )
     ssl_keystore_key: str | None = setting(
-        None, optional_secret, "Our private key as PEM text.", aliases=("ssl_key",), secret=True
+        None,
+        optional_secret,
+        "The client's private key as PEM text.",
+        aliases=("ssl_key",),
+        secret=True,
     )
-    ssl_keystore_type: str = setting("PEM", one_of("PEM"), "Only PEM is read.")
+    ssl_keystore_type: str = setting("PEM", one_of("PEM"), "Only PEM is supported.")
     ssl_key_password: str | None = setting(
-        None, optional_secret, "Password of the private key, when it is encrypted.", secret=True
+        None, optional_secret, "Password of the private key, if it is encrypted.", secret=True
     )
     ssl_endpoint_identification_algorithm: str = setting(
         "https",
         _identification,
-        "https: the certificate must name the broker's host. Empty: any host may show it.",
+        "https: the broker's certificate must contain the name of its host. Empty: the name is not checked.",
     )
     ssl_enabled_protocols: tuple[str, ...] = setting(
-        ("TLSv1.2", "TLSv1.3"), names("TLSv1.2", "TLSv1.3"), "Versions of TLS to accept."
+        ("TLSv1.2", "TLSv1.3"),
+        names("TLSv1.2", "TLSv1.3"),
+        "Versions of TLS that the client accepts.",
     )
     ssl_cipher_suites: tuple[str, ...] = setting(
-        (), text_list, "Cipher suites of TLS 1.2 to offer, by OpenSSL's names; empty: its choice."
+        (), text_list, "Cipher suites for TLS 1.2, with OpenSSL's names. Empty: OpenSSL's default."
     )
     sasl_mechanism: str | None = setting(
         None,
         one_of(*SASL_MECHANISMS),
-        "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
+        "How the client logs in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.",
         aliases=("sasl_mechanisms",),
     )
     sasl_username: str | None = setting(
-        None, optional_text, "Name for PLAIN and SCRAM.", aliases=("sasl_plain_username",)
+        None, optional_text, "User name for PLAIN and SCRAM.", aliases=("sasl_plain_username",)
     )
     sasl_password: str | None = setting(
         None,
@@ -111,40 +123,46 @@ class SecurityConfig:
     sasl_jaas_config: str | None = setting(
         None,
         optional_secret,
-        "Name, password and options in the form of Kafka's Java clients.",
+        "User name, password and options, written as for Kafka's Java clients.",
         secret=True,
     )
     sasl_oauthbearer_token_provider: TokenProvider | None = setting(  # noqa: RUF009 - `setting` makes a field
         None,
         optional_function,
-        "Plain or coroutine function that returns an OAuthBearerToken.",
+        "A function, or coroutine function, that returns an OAuthBearerToken.",
     )
     sasl_oauthbearer_token_endpoint_url: str | None = setting(
-        None, optional_text, "Where tokens are had for the client's id and secret (HTTPS)."
+        None,
+        optional_text,
+        "HTTPS address that gives tokens for a client id and a secret (OAuth client credentials).",
     )
     sasl_oauthbearer_client_credentials_client_id: str | None = setting(
-        None, optional_text, "The id to ask that address with."
+        None, optional_text, "Client id for sasl_oauthbearer_token_endpoint_url."
     )
     sasl_oauthbearer_client_credentials_client_secret: str | None = setting(
-        None, optional_secret, "The secret to ask that address with.", secret=True
+        None, optional_secret, "Client secret for sasl_oauthbearer_token_endpoint_url.", secret=True
     )
     sasl_oauthbearer_scope: str | None = setting(
-        None, optional_text, "The scope to ask that address for."
+        None, optional_text, "Scope of the token to ask for."
     )
     sasl_oauthbearer_header_urlencode: bool = setting(
-        False, boolean, "Escape id and secret as RFC 6749 wants it; many providers do not."
+        False,
+        boolean,
+        "Escape the client id and secret as RFC 6749 says. Many token providers do not expect it.",
     )
     sasl_login_connect_timeout_ms: int = setting(
-        10_000, integer(1), "How long connecting to that address may take."
+        10_000, integer(1), "Time limit of connecting to sasl_oauthbearer_token_endpoint_url."
     )
     sasl_login_read_timeout_ms: int = setting(
-        10_000, integer(1), "How long that address may take to answer."
+        10_000, integer(1), "Time limit of an answer of sasl_oauthbearer_token_endpoint_url."
     )
     sasl_login_retry_backoff_ms: int = setting(
-        100, integer(1), "First wait before that address is asked again."
+        100,
+        integer(1),
+        "Wait before a token is asked for again after a failure. It doubles after each failure.",
     )
     sasl_login_retry_backoff_max_ms: int = setting(
-        10_000, integer(1), "Longest wait before that address is asked again."
+        10_000, integer(1), "The wait before a token is asked for again does not grow beyond this."
     )
 
 

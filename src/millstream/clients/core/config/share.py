@@ -18,33 +18,49 @@ RECORD_LIMIT = "record_limit"
 class ShareConsumerConfig(ClientConfig):
     """What is the group's, and not the consumer's: share.auto.offset.reset, share.isolation.level, lock and delivery limits."""
 
-    group_id: str = setting("", text, "The share group; there is none by default.")
+    group_id: str = setting("", text, "Name of the share group. It is required.")
     share_acknowledgement_mode: str = setting(
         IMPLICIT,
         one_of(IMPLICIT, EXPLICIT),
-        "implicit: the next poll() accepts what the last one returned; explicit: every record is acknowledged.",
+        "implicit: the next poll() accepts the records of the last one. explicit: you acknowledge every record.",
     )
     share_acquire_mode: str = setting(
         BATCH_OPTIMIZED,
         one_of(BATCH_OPTIMIZED, RECORD_LIMIT),
-        "batch_optimized: whole record batches, beyond max_poll_records; record_limit: never more than that.",
+        "batch_optimized: poll() returns whole batches, which may be more than max_poll_records. record_limit: never more than max_poll_records.",
     )
-    fetch_min_bytes: int = setting(1, integer(0), "The broker waits for this many bytes.")
-    fetch_max_wait_ms: int = setting(500, integer(0), "But not longer than this.")
-    fetch_max_bytes: int = setting(52_428_800, integer(1), "Bytes of one fetch response.")
-    max_poll_records: int = setting(500, integer(1), "Records poll() aims at.")
+    fetch_min_bytes: int = setting(
+        1,
+        integer(0),
+        "The broker waits until it has this many bytes to send, but not longer than fetch_max_wait_ms.",
+    )
+    fetch_max_wait_ms: int = setting(
+        500, integer(0), "Longest time that the broker waits for fetch_min_bytes."
+    )
+    fetch_max_bytes: int = setting(
+        52_428_800,
+        integer(1),
+        "Most bytes in one fetch response. The first batch is sent even if it is larger.",
+    )
+    max_poll_records: int = setting(
+        500, integer(1), "Number of records that poll() tries to return. See share_acquire_mode."
+    )
     max_poll_interval_ms: int = setting(
-        300_000, integer(1), "Without a poll() for this long the member leaves its group."
+        300_000, integer(1), "A member that does not call poll() for this time leaves its group."
     )
     client_rack: str = setting(
-        "", lambda _, value: str(value), "Rack, told to the group's coordinator."
+        "",
+        lambda _, value: str(value),
+        "Name of the client's rack, sent to the group's coordinator.",
     )
-    check_crcs: bool = setting(True, boolean, "Verify the checksum of every batch.")
+    check_crcs: bool = setting(True, boolean, "Check the checksum of every batch.")
     allow_auto_create_topics: bool = setting(
-        True, boolean, "Asking for a topic that does not exist may create it."
+        True,
+        boolean,
+        "Allow the broker to create a topic that this client asks for and that does not exist.",
     )
     default_api_timeout_ms: int = setting(
-        60_000, integer(0), "Time limit of calls that have none of their own."
+        60_000, integer(0), "Time limit of a call that has no timeout_ms of its own."
     )
 
     @property
