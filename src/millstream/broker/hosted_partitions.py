@@ -6,9 +6,12 @@ moved aside, never deleted.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
+from itertools import islice
+from typing import Final
 
 from millstream.broker.new_logs import NewLogs
 from millstream.errors import (
@@ -26,11 +29,14 @@ from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.metadata.loader import PublishedImage
 from millstream.metadata.topic_config import LogConfig, log_config
+from millstream.metadata.topics_delta import TopicChange
 from millstream.model import BrokerId, TopicPartition, Uuid
 from millstream.replication.partition import Partition
 from millstream.runtime import Clock
 
 _LOGGER = logging.getLogger(__name__)
+_HOSTED_AT_ONCE: Final = 100
+"""In a few milliseconds. Of more new partitions, each is hosted when it is its turn or when somebody asks for it."""
 
 
 class HostedPartitions:
@@ -56,11 +62,16 @@ class HostedPartitions:
         self._clock = clock
         self._on_progress = on_progress
         self._hosted: dict[tuple[str, int], Partition] = {}
+        self._awaited: dict[tuple[str, int], None] = {}
+        """New partitions of this node that are hosted in a moment, or when somebody asks for them."""
+        self._has_awaited = asyncio.Event()
         self._refused: set[TopicPartition] = set()
         """Logs that could not be opened and may be another time."""
         self._image = MetadataImage()
 
     def get(self, topic: str, partition: int) -> Partition:
+        if (topic, partition) in self._awaited:
+            self._host_awaited(topic, partition)
         found = self._hosted.get((topic, partition))
         if found is None:
             raise self._why_not(topic, partition)
@@ -68,6 +79,16 @@ class HostedPartitions:
 
     def all(self) -> Iterable[tuple[TopicPartition, Partition]]:
         return [(each.topic_partition, each) for each in self._hosted.values()]
+
+    async def run(self) -> None:
+        """Hosts what is awaited, a little at a time, until cancelled."""
+        while True:
+            await self._has_awaited.wait()
+            self._has_awaited.clear()
+            while self._awaited:
+                for topic, number in list(islice(self._awaited, _HOSTED_AT_ONCE)):
+                    self._host_awaited(topic, number)
+                await asyncio.sleep(0)
 
     def load(self, image: MetadataImage) -> None:
         """The first image: every log of it that this node hosts is opened, one after another."""
@@ -82,7 +103,10 @@ class HostedPartitions:
         for topic in published.delta.topics.deleted():
             for number in range(len(topic.partitions)):
                 self._drop(topic.name, number)
-        for change in published.delta.topics.changes():
+        changes = list(published.delta.topics.changes())
+        if sum(len(change.partitions) for change in changes) > _HOSTED_AT_ONCE:
+            self._host_later(changes)
+        for change in changes:
             self._host(change.after, change.partitions)
         for resource in published.delta.changed_configs:
             if resource.type is ConfigResourceType.TOPIC:
@@ -96,10 +120,31 @@ class HostedPartitions:
         broker = BrokerSettings.of(self._image, self._node_id, self._static_settings)
         return log_config(self._image.topic_config(topic), broker.topic_defaults())
 
+    def _host_later(self, changes: Iterable[TopicChange]) -> None:
+        """Opening thousands of logs takes long, and everybody would wait."""
+        for change in changes:
+            for number in change.partitions:
+                key = (change.after.name, number)
+                if (
+                    key not in self._hosted
+                    and self._node_id in change.after.partitions[number].replicas
+                ):
+                    self._awaited[key] = None
+        if self._awaited:
+            self._has_awaited.set()
+
+    def _host_awaited(self, topic: str, number: int) -> None:
+        self._awaited.pop((topic, number), None)
+        image = self._image.topic(topic)
+        if image is not None and number < len(image.partitions):
+            self._host(image, [number])
+
     def _host(self, topic: TopicImage, numbers: Iterable[int]) -> None:
         config_of_topic = cache(partial(self.log_config, topic.name))
         for number in numbers:
             image = topic.partitions[number]
+            if (topic.name, number) in self._awaited:
+                continue
             if self._node_id not in image.replicas:
                 self._drop(topic.name, number)
                 continue
@@ -170,6 +215,7 @@ class HostedPartitions:
                 self._on_progress(name)
 
     def _drop(self, topic: str, number: int) -> None:
+        self._awaited.pop((topic, number), None)
         dropped = self._hosted.pop((topic, number), None)
         if dropped is None:
             return

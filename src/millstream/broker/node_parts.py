@@ -163,6 +163,7 @@ class NodeParts:
             expiry = remove_expired_tokens(self._controller, interval_ms)
             self._tasks.start(expiry, "expired delegation tokens")
         self._tasks.start(self._assignments.run(), "directories of replicas")
+        self._tasks.start(self._partitions.run(), "new partitions")
         self._tasks.start(self.new_logs.run(), "new logs")
         self._moves.resume(self._partitions)
         self._background.start(self._config, self._tasks)

@@ -542,3 +542,30 @@ async def test_a_damaged_partition_metadata_takes_only_its_partition_offline() -
         assert running.append("t", b"x") == 0
         with pytest.raises(KafkaStorageError):
             running.parts.node.partitions.get("t", 1)
+
+
+async def test_thousands_of_new_partitions_are_hosted_in_turns_or_when_somebody_asks() -> None:
+    disk = SimFileSystem()
+
+    def hosted_of(running: Running) -> int:
+        return sum(name.topic == "many" for name, _ in running.parts.node.partitions.all())
+
+    async with node(disk) as running:
+        at_once: list[int] = []
+        last: list[bool] = []
+
+        def look(_published: object) -> None:
+            at_once.append(hosted_of(running))
+            if running.parts.node.metadata.image.topic("many"):
+                last.append(running.parts.node.partitions.get("many", 999).is_leader)
+
+        running.parts._controller.subscribe(look)
+        await running.create("many", partitions=1_000)
+        assert (at_once[0], last[0]) == (0, True)
+        with pytest.raises(UnknownTopicOrPartition):
+            running.parts.node.partitions.get("many", 1_000)
+        async with asyncio.timeout(LONG_ENOUGH_S):
+            while hosted_of(running) < 1_000:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0)
+    async with node(disk) as running:
+        assert hosted_of(running) == 1_000
