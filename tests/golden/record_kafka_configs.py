@@ -3,9 +3,9 @@
     python tests/golden/record_kafka_configs.py 127.0.0.1:PORT tests/golden/kafka_4_3_1_config_changes.tsv
 
 The Kafka: one node with id 1, formatted by `kafka-storage` as it is, with the default settings but for addresses and directories.
-Every key that DescribeConfigs tells is set by IncrementalAlterConfigs to its own value (`value_to_set` where it has none), with
-`validate_only`; then all keys of a resource that were taken are given to AlterConfigs at once. Nothing is changed but that the topic
-`told` is made.
+Every key that DescribeConfigs tells is set by IncrementalAlterConfigs to its own value (`value_to_set` where it has none), and, where
+it may change at all, to each of SAMPLES, with `validate_only`; then all keys of a resource that were taken are given to AlterConfigs
+at once. Nothing is changed but that the topic `told` is made.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from millstream.metadata.config_key import ConfigType
 from tests.oracle.broker.session import Session
 
-HEADER = "# What Kafka 4.3.1 answers when what it told is set again: kind, key or * for all it takes at once, error code; tabs between them."
+SAMPLES = ("-2", "-1", "0", "1", "1.5", "9999999999", "x", "", "true", "a,a")
+FIXED = 42
+"""INVALID_REQUEST: the key cannot be set while a broker runs, or not to its own value."""
+HEADER = (
+    "# What Kafka 4.3.1 answers when what it told is set again: kind, key or * for all it takes at once, error code, and those for "
+    f"{' '.join(repr(sample) for sample in SAMPLES)}; tabs between them."
+)
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 RESOURCES = {"broker": (BROKER, "1"), "all-brokers": (BROKER, ""), "topic": (TOPIC, "told"),
              "group": (GROUP, "told"), "client-metrics": (CLIENT_METRICS, "told")}  # fmt: skip
@@ -69,16 +75,22 @@ class Asking:
         answer = self.session.ask("AlterConfigs", 2, resources=[resource], validate_only=True)
         return int(answer.responses[0].error_code)
 
-    def rows(self) -> Iterator[tuple[str, str, int]]:
-        """Kind of resource, key or `*` for all that were taken, error code."""
+    def rows(self) -> Iterator[tuple[str, str, int, str]]:
+        """Kind of resource, key or `*` for all that were taken, error code; those of SAMPLES with commas between them."""
         self.create_topic()
         for kind in RESOURCES:
             told = self.told(kind)
             codes = {key: self.set_one(kind, key, value) for key, value in told.items()}
             for key, code in codes.items():
-                yield kind, key, code
+                samples = () if code == FIXED else SAMPLES
+                yield (
+                    kind,
+                    key,
+                    code,
+                    ",".join(str(self.set_one(kind, key, each)) for each in samples),
+                )
             taken = {key: value for key, value in told.items() if not codes[key]}
-            yield kind, "*", self.replace_all(kind, taken)
+            yield kind, "*", self.replace_all(kind, taken), ""
 
 
 def value_to_set(value: str | None, config_type: int) -> str:

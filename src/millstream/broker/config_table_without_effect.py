@@ -1,7 +1,8 @@
 """Kafka's settings that a node takes, stores and tells, and that change nothing here: as rows of the broker's table, with the reason.
 
 Types, defaults and what may change while a broker runs are Kafka's, so that what DescribeConfigs tells can be set again.
-Values are looked at as far as their type goes.
+Values are looked at as far as their type goes, and those that can change while a broker runs as Kafka looks at them; but classes
+are not looked up.
 """
 
 from __future__ import annotations
@@ -10,12 +11,20 @@ from functools import partial
 from typing import Final
 
 from millstream.broker.config_rows import internal, without_effect
-from millstream.metadata.config_key import ConfigKey, ConfigType, ConfigValue, UpdateMode
+from millstream.metadata.config_key import (
+    ConfigKey,
+    ConfigType,
+    ConfigValue,
+    UpdateMode,
+    Validator,
+)
+from millstream.metadata.config_validators import OneOf, at_least
 
 _LONG_MAX: Final = (1 << 63) - 1
 _CLUSTER: Final = UpdateMode.CLUSTER_WIDE
 _BROKER: Final = UpdateMode.PER_BROKER
 _LISTENER: Final = UpdateMode.PER_LISTENER
+_POSITIVE: Final = at_least(1)
 
 
 def _key(
@@ -23,8 +32,10 @@ def _key(
     name: str,
     default: ConfigValue = None,
     dynamic: UpdateMode = UpdateMode.READ_ONLY,
+    validator: Validator | None = None,
 ) -> ConfigKey:
-    return ConfigKey(name, kind, default, dynamic=dynamic, sensitive=kind is ConfigType.PASSWORD)
+    sensitive = kind is ConfigType.PASSWORD
+    return ConfigKey(name, kind, default, validator, dynamic=dynamic, sensitive=sensitive)
 
 
 _boolean = partial(_key, ConfigType.BOOLEAN)
@@ -175,7 +186,7 @@ _TLS_AND_SASL = _group(
     _boolean("ssl.allow.dn.changes", False),
     _boolean("ssl.allow.san.changes", False),
     _list("ssl.cipher.suites", (), _BROKER),
-    _string("ssl.client.auth", "none", _BROKER),
+    _string("ssl.client.auth", "none", _BROKER, OneOf(("required", "requested", "none"))),
     _list("ssl.enabled.protocols", ("TLSv1.2", "TLSv1.3"), _BROKER),
     _string("ssl.endpoint.identification.algorithm", "https", _BROKER),
     _class("ssl.engine.factory.class", None, _BROKER),
@@ -205,19 +216,19 @@ _CORDONED = _group(
 _REMOTE = _group(
     "segments are kept on local disks only",
     _boolean("follower.fetch.last.tiered.offset.enable", False, _CLUSTER),
-    _int("remote.fetch.max.wait.ms", 500, _CLUSTER),
-    _long("remote.list.offsets.request.timeout.ms", 30_000, _CLUSTER),
-    _long("remote.log.index.file.cache.total.size.bytes", 1_073_741_824, _CLUSTER),
+    _int("remote.fetch.max.wait.ms", 500, _CLUSTER, _POSITIVE),
+    _long("remote.list.offsets.request.timeout.ms", 30_000, _CLUSTER, _POSITIVE),
+    _long("remote.log.index.file.cache.total.size.bytes", 1_073_741_824, _CLUSTER, _POSITIVE),
     internal(_long("remote.log.index.file.cache.ttl.ms", 900_000)),
-    _int("remote.log.manager.copier.thread.pool.size", 10, _CLUSTER),
-    _long("remote.log.manager.copy.max.bytes.per.second", _LONG_MAX, _CLUSTER),
+    _int("remote.log.manager.copier.thread.pool.size", 10, _CLUSTER, _POSITIVE),
+    _long("remote.log.manager.copy.max.bytes.per.second", _LONG_MAX, _CLUSTER, _POSITIVE),
     _int("remote.log.manager.copy.quota.window.num", 11),
     _int("remote.log.manager.copy.quota.window.size.seconds", 1),
-    _int("remote.log.manager.expiration.thread.pool.size", 10, _CLUSTER),
-    _long("remote.log.manager.fetch.max.bytes.per.second", _LONG_MAX, _CLUSTER),
+    _int("remote.log.manager.expiration.thread.pool.size", 10, _CLUSTER, _POSITIVE),
+    _long("remote.log.manager.fetch.max.bytes.per.second", _LONG_MAX, _CLUSTER, _POSITIVE),
     _int("remote.log.manager.fetch.quota.window.num", 11),
     _int("remote.log.manager.fetch.quota.window.size.seconds", 1),
-    _int("remote.log.manager.follower.thread.pool.size", 2, _CLUSTER),
+    _int("remote.log.manager.follower.thread.pool.size", 2, _CLUSTER, _POSITIVE),
     _long("remote.log.manager.task.interval.ms", 30_000),
     internal(_long("remote.log.manager.task.retry.backoff.max.ms", 30_000)),
     internal(_long("remote.log.manager.task.retry.backoff.ms", 500)),
@@ -229,7 +240,7 @@ _REMOTE = _group(
     _string("remote.log.metadata.manager.impl.prefix", "rlmm.config."),
     _string("remote.log.metadata.manager.listener.name"),
     _int("remote.log.reader.max.pending.tasks", 100),
-    _int("remote.log.reader.threads", 10, _CLUSTER),
+    _int("remote.log.reader.threads", 10, _CLUSTER, _POSITIVE),
     _string("remote.log.storage.manager.class.name"),
     _string("remote.log.storage.manager.class.path"),
     _string("remote.log.storage.manager.impl.prefix", "rsm.config."),
@@ -239,10 +250,10 @@ _REMOTE = _group(
 _BUFFERS = _group(
     "buffers and pauses of this part are not tunable here",
     _int("group.coordinator.append.linger.ms", -1),
-    _int("group.coordinator.cached.buffer.max.bytes", 1_048_588, _CLUSTER),
+    _int("group.coordinator.cached.buffer.max.bytes", 1_048_588, _CLUSTER, at_least(524_288)),
     _int("offsets.load.buffer.size", 5_242_880),
     _int("share.coordinator.append.linger.ms", -1),
-    _int("share.coordinator.cached.buffer.max.bytes", 1_048_588, _CLUSTER),
+    _int("share.coordinator.cached.buffer.max.bytes", 1_048_588, _CLUSTER, at_least(524_288)),
     _int("share.coordinator.load.buffer.size", 5_242_880),
     _int("transaction.state.log.load.buffer.size", 5_242_880),
 )  # fmt: skip

@@ -24,7 +24,8 @@ from millstream.metadata.image import MetadataImage
 _LOGGER = logging.getLogger(__name__)
 _POOLS: Final = (
     "log.cleaner.threads", "num.io.threads", "num.network.threads", "background.threads", "num.replica.fetchers",
-    "num.recovery.threads.per.data.dir",
+    "num.recovery.threads.per.data.dir", "remote.log.manager.copier.thread.pool.size", "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.follower.thread.pool.size", "remote.log.reader.threads",
 )  # fmt: skip
 """Numbers of threads. This broker does not have most of these pools; their limits are Kafka's, for whoever moves a configuration."""
 
@@ -90,7 +91,7 @@ def _check_threads(name: str, now: int, wanted: int) -> None:
     )
     if wanted < 1:
         raise ConfigError(f"{problem} at least 1")
-    if wanted < now / 2:
+    if wanted < now // 2:
         raise ConfigError(f"{problem} at least half the current value {now}")
     if wanted > now * 2:
         raise ConfigError(f"{problem} not greater than double the current value {now}")

@@ -44,11 +44,11 @@ def check_broker_overrides(
         raise InvalidRequest(
             f"Cannot update these configs at default cluster level, broker id must be specified: [{', '.join(single)}]"
         )
-    _check_eligible_leader_replicas(resource, before, after, image)
     try:
         for name, value in changed.items():
             if name in settings.broker_configs:
                 settings.broker_configs[name].parse(value)
+        _check_eligible_leader_replicas(resource, before, after, image)
         settings.check_broker_change(
             _all_settings(resource, before, image, settings),
             _all_settings(resource, after, image, settings),
