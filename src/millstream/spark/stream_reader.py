@@ -17,6 +17,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from millstream.errors import ConfigError
 from millstream.model import Offset
 from millstream.spark import admission
 from millstream.spark import offsets as plan
@@ -97,6 +98,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _require_no_loss(self, begin: Offsets, available: Offsets) -> None:
         """An end behind what was read already: the log was cut, or the topic deleted and made anew."""
         gone = [tp for tp, offset in begin.items() if available.get(tp, Offset(-1)) < offset]
+        strangers = sorted({tp.topic for tp in gone} - set(self._options.topics))
+        if strangers and self._options.fail_on_data_loss:
+            raise ConfigError(
+                f"the checkpoint was made by a query that read topic {', '.join(strangers)}, this one reads "
+                f"{', '.join(self._options.topics)}: start with a new checkpoint. If a topology was changed, its sub-topologies "
+                "have other numbers now: give it another application id, or delete the application's directory and its "
+                "-changelog and -repartition topics"
+            )
         if gone and self._options.fail_on_data_loss:
             topic, partition = min(gone)
             end = available.get(min(gone))

@@ -142,6 +142,15 @@ def test_lost_records_are_an_error_that_says_which(topics) -> None:
         source.latestOffset(offsets(topic, 9), ReadAllAvailable())
 
 
+def test_a_checkpoint_of_other_topics_is_no_loss_of_data(topics) -> None:
+    topic = topics.new()
+    with pytest.raises(
+        ConfigError,
+        match=rf"made by a query that read topic former, this one reads {topic}: start with a new checkpoint",
+    ):
+        reader(topics, topic).latestOffset(offsets("former", 3), ReadAllAvailable())
+
+
 def test_lost_records_are_passed_over_where_that_is_wanted(topics) -> None:
     topic = topics.new()
     topics.put(topic, [{"value": b"%d" % i} for i in range(3)])
