@@ -46,7 +46,8 @@ from millstream.runtime import Clock, Instant
 _LOGGER = logging.getLogger(__name__)
 
 LOAD_CHUNK_BYTES: Final = 256 * 1024
-"""Decoded between two breaths of the event loop."""
+RECORDS_A_TURN: Final = 200
+"""Replayed between two breaths of the event loop."""
 APPENDS_PER_BREATH: Final = 64
 
 ShardT = TypeVar("ShardT", bound=Shard)
@@ -291,26 +292,34 @@ class CoordinatorPartition(Generic[ShardT]):
         partition = self.partition
         offset, end_offset = partition.log_start_offset, partition.log_end_offset
         while offset < end_offset and not self._is_closed:
-            offset = self._load_chunk(offset, end_offset)
-            await asyncio.sleep(0)
+            offset = await self._load_chunk(offset, end_offset)
         if not self._is_closed:
             self._runtime.finish_loading(Offset(end_offset), self._services.clock.now())
 
-    def _load_chunk(self, offset: int, end_offset: int) -> int:
-        """Returns where to go on."""
+    async def _load_chunk(self, offset: int, end_offset: int) -> int:
+        """Returns where to go on. Others have their turn between the records, and what closes the partition ends it."""
         records = self.partition.log.read(offset, LOAD_CHUNK_BYTES, end_offset).records
         data = records.read() if isinstance(records, FileRange) else records
+        turn = RECORDS_A_TURN
         for header, batch in iterate_batches(memoryview(data)):
             if header.is_control:
                 self._replay_marker(header, batch)
-            else:
-                for record in self._records(header, batch, offset):
-                    self._replay(header, record)
+            for record in self._records(header, batch, offset):
+                self._replay(header, record)
+                turn -= 1
+                if turn == 0:
+                    turn = RECORDS_A_TURN
+                    await asyncio.sleep(0)
+                    if self._is_closed:
+                        return end_offset
             offset = header.next_offset
+        await asyncio.sleep(0)
         return offset
 
     def _records(self, header: BatchHeader, batch: memoryview, offset: int) -> Iterator[Record]:
-        """The batch that holds `offset` may begin before it."""
+        """Those that are not markers. The batch that holds `offset` may begin before it."""
+        if header.is_control:
+            return iter(())
         return (record for record in iterate_records(header, batch) if record.offset >= offset)
 
     def _replay(self, header: BatchHeader, record: Record) -> None:

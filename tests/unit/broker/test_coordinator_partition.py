@@ -322,6 +322,19 @@ async def test_a_log_that_cannot_be_read_is_not_served(
     assert "cannot be loaded" in caplog.text
 
 
+async def test_others_have_their_turn_between_the_records_of_one_batch(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("millstream.broker.coordinator_partition.RECORDS_A_TURN", 10)
+    world.write(*(stored_record(offset) for offset in range(50)))
+    async with world.serving() as coordinator:
+        await turns(3)
+        with pytest.raises(CoordinatorLoadInProgress):
+            submit(coordinator, commit(5))
+        await turns(100)
+        assert position(coordinator) == 49
+
+
 async def test_a_long_log_is_loaded_in_pieces(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
