@@ -29,7 +29,7 @@ def format_of(name: str) -> str:
     short = name.rpartition(".")[2].removesuffix("Deserializer").removesuffix("Serializer").lower()
     short = {"bytearray": "bytes", "bytebuffer": "bytes", "kafkaavro": "avro"}.get(short, short)
     if short not in FORMATS:
-        raise click.BadParameter(f"{name!r} is none of {', '.join(FORMATS)}")
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(FORMATS)}")
     return short
 
 
@@ -123,7 +123,7 @@ def _parser(name: str) -> Callable[[bytes], Datum]:
             return parse(text.decode())
         except (ValueError, KeyError) as error:
             raise SerializationError(
-                f"{text[:100].decode('utf-8', 'replace')!r} is no {name}: {error}"
+                f"{text[:100].decode('utf-8', 'replace')!r} is not a valid {name}: {error}"
             ) from error
 
     return parsed

@@ -59,7 +59,7 @@ class SaslAuthenticator:
             lifetime_ms = await self._exchange(connection, client)
         except SaslAuthenticationFailed as error:
             raise SaslAuthenticationFailed(
-                f"{connection.address} did not let {self._who} in ({client.mechanism}): {error}"
+                f"{connection.address} refused the login of {self._who} ({client.mechanism}): {error}"
             ) from error
         if lifetime_ms <= 0:
             return None

@@ -53,7 +53,7 @@ class BearerTokens:
                     token = await _provided(source)
             except TimeoutError as error:
                 raise RequestTimedOut(
-                    "sasl_oauthbearer_token_provider gave no token within request_timeout_ms"
+                    "sasl_oauthbearer_token_provider returned no token within request_timeout_ms"
                 ) from error
             except Exception as error:
                 raise SaslAuthenticationFailed(

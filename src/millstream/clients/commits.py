@@ -68,7 +68,7 @@ class Commits:
                 async with self._turn:
                     await self._commit(offsets, deadline_ms)
         except TimeoutError as error:
-            raise RequestTimedOut("the commit did not come to an end in time") from error
+            raise RequestTimedOut("the commit was not answered in time") from error
         self._succeeded(offsets)
 
     def commit_soon(self, offsets: Offsets, callback: CommitCallback | None) -> None:

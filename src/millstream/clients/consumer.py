@@ -330,7 +330,7 @@ class Consumer(Generic[Key, Value]):
                 remaining_ms = deadline_ms - self._cluster.now_ms()
                 if remaining_ms <= 0:
                     raise RequestTimedOut(
-                        f"the position of {state.topic_partition} could not be found out in time"
+                        f"the position of {state.topic_partition} could not be determined in time"
                     )
                 await self._fetching.wait_for_news(remaining_ms)
                 self._scope.check()

@@ -97,7 +97,8 @@ class Placing:
             timestamp_ms = self._clock.wall_ms()
         elif not 0 <= timestamp_ms < _TIMESTAMP_END:
             raise ValueError(
-                f"timestamp_ms must not be negative, got {timestamp_ms}; leave it out for now"
+                f"timestamp_ms must not be negative and not above {_TIMESTAMP_END - 1}, got {timestamp_ms};"
+                " leave it out to take the current time"
             )
         accumulator = self._accumulator
         queue = accumulator.queue(topic, partition)

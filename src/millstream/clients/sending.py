@@ -93,7 +93,7 @@ class Sending:
         except TimeoutError as error:
             count = self.accumulator.unsettled_count
             raise RequestTimedOut(
-                f"{count} batches are not settled within the time limit"
+                f"{count} batches were neither acknowledged nor failed within the time limit"
             ) from error
         finally:
             self._hurrying -= 1

@@ -138,7 +138,9 @@ class ShareConsumer(Generic[Key, Value]):
         self._check()
         names = arguments.topic_names(topics)
         if not names:
-            raise IllegalState("subscribe() takes names of topics; unsubscribe() reads none")
+            raise IllegalState(
+                "subscribe() needs names of topics; to stop reading, call unsubscribe()"
+            )
         self._member.subscribe(names)
         self._cluster.use_topics(*names)
 
@@ -255,9 +257,7 @@ class ShareConsumer(Generic[Key, Value]):
         with self._guard.call():
             commit = self._fetching.commit(self._to_commit(), deadline_ms)
             if not await self._fetching.wait_until_complete(commit, deadline_ms):
-                raise RequestTimedOut(
-                    "not every broker has answered for the acknowledgements in time"
-                )
+                raise RequestTimedOut("some brokers did not answer the acknowledgements in time")
             self._hear_outcomes()
         return commit.results
 

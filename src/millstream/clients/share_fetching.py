@@ -159,5 +159,5 @@ class ShareFetching:
 def _check_renewal(renews: bool, version: int) -> None:
     if renews and version < _FIRST_VERSION_THAT_RENEWS:
         raise UnsupportedVersion(
-            "the broker renews no locks (Kafka 4.2 and later do): acknowledge with ACCEPT, RELEASE or REJECT"
+            "the broker cannot renew locks (Kafka 4.2 and later can): acknowledge with ACCEPT, RELEASE or REJECT"
         )

@@ -59,8 +59,8 @@ class ShareReading(Generic[Key, Value]):
         place = self.in_hand.unacknowledged(but=self._not_given_out())
         if place is not None:
             raise IllegalState(
-                f"{place[0]} offset {place[1]} is not acknowledged: in explicit mode every record that poll() returned"
-                " is, before the next poll()"
+                f"{place[0]} offset {place[1]} is not acknowledged: in explicit mode acknowledge every record of a poll()"
+                " before the next poll()"
             )
 
     def acknowledge(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:

@@ -134,7 +134,7 @@ class Subscribing:
 
     def _check_not_unsubscribing(self) -> None:
         if self._unsubscribe_task is not None:
-            raise IllegalState("the group is being left; await unsubscribe() first")
+            raise IllegalState("the consumer is leaving its group; await unsubscribe() first")
 
     def _join(self, listener: RebalanceListener | None) -> None:
         if self._member is None:

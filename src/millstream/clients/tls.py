@@ -38,7 +38,7 @@ def tls_context(config: SecurityConfig) -> ssl.SSLContext:
             context.set_ciphers(":".join(config.ssl_cipher_suites))
         except ssl.SSLError as error:
             raise ConfigError(
-                "ssl_cipher_suites: OpenSSL knows none of them; write names as ECDHE-RSA-AES256-GCM-SHA384"
+                "ssl_cipher_suites: OpenSSL has none of these; write names such as ECDHE-RSA-AES256-GCM-SHA384"
             ) from error
     return context
 

@@ -64,7 +64,7 @@ async def test_partitions_and_offsets_are_checked(bootstrap: str, new_topic: New
             consumer.assign([("", 0)])
         with pytest.raises(ValueError, match="must not be negative"):
             consumer.assign([("t", -1)])
-        with pytest.raises(TypeError, match=r"a list of partitions is wanted"):
+        with pytest.raises(TypeError, match=r"give a list of partitions"):
             consumer.assign(partition)  # type: ignore[arg-type]  # what is tested
         consumer.assign([partition])
         with pytest.raises(ValueError, match="an offset must not be negative, got -1"):

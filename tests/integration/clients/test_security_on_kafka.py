@@ -186,7 +186,7 @@ async def test_wrong_passwords_are_told_at_once(kafka: SecureKafka, mechanism: s
     settings = {**kafka.sasl("SASL_SSL", mechanism), "sasl_password": "guess"}
     async with Producer(**settings) as producer:
         with pytest.raises(
-            SaslAuthenticationFailed, match=rf"did not let user 'alice' in \({mechanism}\)"
+            SaslAuthenticationFailed, match=rf"refused the login of user 'alice' \({mechanism}\)"
         ):
             await producer.send("t", b"x")
 

@@ -40,7 +40,7 @@ def test_bytes_become_values(name: str, data: bytes, value: object) -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("long", b"x"), ("uuid", b"x"), ("json", b"{"), ("boolean", b"yes"), ("hex", b"0")])  # fmt: skip
 def test_text_that_is_not_of_the_format_is_refused(name: str, text: bytes) -> None:
-    with pytest.raises(SerializationError, match=f"is no {name}"):
+    with pytest.raises(SerializationError, match=f"is not a valid {name}"):
         writer(name, None, None, is_key=False)("t", text, [])
 
 
@@ -48,7 +48,7 @@ def test_kafkas_deserializers_are_known_by_their_class_names() -> None:
     assert format_of("org.apache.kafka.common.serialization.LongDeserializer") == "long"
     assert format_of("org.apache.kafka.common.serialization.ByteArrayDeserializer") == "bytes"
     assert format_of("io.confluent.kafka.serializers.KafkaAvroDeserializer") == "avro"
-    with pytest.raises(click.BadParameter, match="is none of"):
+    with pytest.raises(click.BadParameter, match="is not one of"):
         format_of("com.example.OurDeserializer")
 
 

@@ -156,7 +156,7 @@ def test_a_strategy_is_a_list_of_names_or_of_ones_own_assignors() -> None:
     [
         ([], "must be a list of different assignors"),
         (["range", RangeAssignor()], "must be a list of different assignors"),
-        ("mystery", "knows range, roundrobin, sticky, cooperative-sticky; got 'mystery'"),
+        ("mystery", "must be one of range, roundrobin, sticky, cooperative-sticky; got 'mystery'"),
         (7, "must be a list of names, got 7"),
     ],
 )

@@ -133,5 +133,5 @@ async def _there_and_back(producer: Producer, consumer: Consumer, topic: str, va
         raise RequestTimedOut(f"the record was not read within {_TIMEOUT_MS} ms")
     if [record.value for record in records] != [value]:
         raise click.ClickException(
-            f"{topic} has other records than those sent here; take a topic of its own"
+            f"{topic} has records of other producers; use a topic of its own"
         )

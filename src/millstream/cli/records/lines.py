@@ -126,10 +126,10 @@ def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
     try:
         members = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise SerializationError(f"{line[:100]!r} is no JSON: {error}") from error
+        raise SerializationError(f"{line[:100]!r} is not JSON: {error}") from error
     if not isinstance(members, dict) or "value" not in members:
         raise SerializationError(
-            f'{line[:100]!r} is no record; write {{"key": ..., "value": ..., "headers": [[name, value]]}}'
+            f'{line[:100]!r} is not a record; write {{"key": ..., "value": ..., "headers": [[name, value]]}}'
         )
     try:
         return Line(
@@ -140,7 +140,7 @@ def parse_envelope(line: bytes, *, keeps_partition: bool) -> Line:
             _whole_number(members, "partition") if keeps_partition else None,
         )
     except ValueError as error:
-        raise SerializationError(f"{line[:100]!r} is no record: {error}") from error
+        raise SerializationError(f"{line[:100]!r} is not a record: {error}") from error
 
 
 def _header_list(member: Member) -> Headers:

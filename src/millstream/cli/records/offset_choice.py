@@ -67,7 +67,7 @@ def _start(item: str) -> Start:
             return Start("tail", -number)
         return Start("offset", _int64(number, "an offset", "-o"))
     raise click.BadParameter(
-        f"{item!r} is none of beginning, end, stored, OFFSET, -COUNT, @TIME, s@TIME, e@TIME",
+        f"{item!r} is not one of beginning, end, stored, OFFSET, -COUNT, @TIME, s@TIME, e@TIME",
         param_hint="-o",
     )
 
@@ -82,7 +82,7 @@ def timestamp_ms(text: str) -> int:
         return _int64(round(zoned.timestamp() * 1000), "a time")
     except ValueError:
         raise click.BadParameter(
-            f"{text!r} is no time; write milliseconds since 1970, or 2026-01-31T12:00:00"
+            f"{text!r} is not a time; write milliseconds since 1970, or 2026-01-31T12:00:00"
         ) from None
 
 
@@ -102,7 +102,7 @@ def duration_ms(text: str) -> int:
         return int(plain[1]) * _UNIT_MS[plain[2]]
     iso = _ISO_DURATION.fullmatch(text)
     if iso is None or not any(iso.groups()):
-        raise click.BadParameter(f"{text!r} is no duration; write 10m, 2h, 1d or PT10M")
+        raise click.BadParameter(f"{text!r} is not a duration; write 10m, 2h, 1d or PT10M")
     return round(sum(float(amount) * _UNIT_MS[unit] for unit, amount in iso.groupdict("0").items()))
 
 

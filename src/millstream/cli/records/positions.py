@@ -45,7 +45,7 @@ def partition_numbers(items: Iterable[str]) -> set[int] | None:
     """Of `-p 0,2 -p 5`; None where nothing was said."""
     numbers = [number.strip() for item in items for number in item.split(",")]
     if not all(number.isdecimal() for number in numbers):
-        raise click.BadParameter(f"{','.join(numbers)} are no numbers", param_hint="-p")
+        raise click.BadParameter(f"{','.join(numbers)} are not numbers", param_hint="-p")
     return set(map(int, numbers)) or None
 
 

@@ -107,7 +107,7 @@ def formatted(template: str, null: str = "") -> Write:
         if field:
             if field not in fields:
                 raise click.BadParameter(
-                    f"%{field} is no field of a record; there are %s %S %R %k %K %T %h %t %p %o %%",
+                    f"%{field} is not a field of a record; use %s %S %R %k %K %T %h %t %p %o %%",
                     param_hint="-f",
                 )
             parts.append(fields[field])

@@ -122,7 +122,9 @@ async def alter_user_scram_credentials(
 def salted(credential: UpsertScramCredential, salt: bytes) -> ScramCredentialUpsertion:
     """What the broker is told instead of the password (RFC 5802). Raises ConfigError for no password."""
     if not credential.password:
-        raise ConfigError(f"{credential.user}: an empty password is none; delete the credential")
+        raise ConfigError(
+            f"{credential.user}: the password is empty; to take the password away, delete the credential"
+        )
     return ScramCredentialUpsertion(
         name=credential.user,
         mechanism=credential.mechanism,

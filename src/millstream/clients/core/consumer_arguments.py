@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from millstream.clients.core.values import OffsetAndMetadata
 from millstream.model import TopicPartition
@@ -11,6 +11,10 @@ from millstream.model import TopicPartition
 AnyPartition = TopicPartition | tuple[str, int]
 _Partition = TypeVar("_Partition", TopicPartition, tuple[str, int])
 AnyOffset = int | OffsetAndMetadata
+
+_INT32_MAX: Final = 2**31 - 1
+_INT64_MAX: Final = 2**63 - 1
+"""The protocol cannot carry more: a request that tried would fail in the background, far from who asked for it."""
 
 
 def topic_names(topics: Iterable[str]) -> list[str]:
@@ -24,7 +28,7 @@ def topic_names(topics: Iterable[str]) -> list[str]:
 def topic_partitions(partitions: Iterable[AnyPartition]) -> list[TopicPartition]:
     """Without repetitions, in the order given."""
     if isinstance(partitions, TopicPartition):
-        raise TypeError(f"a list of partitions is wanted, not {partitions!r} alone")
+        raise TypeError(f"give a list of partitions, not {partitions!r} alone")
     checked = [topic_partition(partition) for partition in partitions]
     return list(dict.fromkeys(checked))
 
@@ -41,6 +45,8 @@ def topic_partition(partition: AnyPartition) -> TopicPartition:
         raise TypeError(f"a partition's number must be an integer, got {number!r}")
     if number < 0:
         raise ValueError(f"a partition's number must not be negative, got {number}")
+    if number > _INT32_MAX:
+        raise ValueError(f"a partition's number must be at most {_INT32_MAX}, got {number}")
     return TopicPartition(topic, number)
 
 
@@ -50,6 +56,8 @@ def position(offset: AnyOffset) -> OffsetAndMetadata:
         raise TypeError(f"an offset must be an integer, got {found.offset!r}")
     if found.offset < 0:
         raise ValueError(f"an offset must not be negative, got {found.offset}")
+    if found.offset > _INT64_MAX:
+        raise ValueError(f"an offset must be at most {_INT64_MAX}, got {found.offset}")
     return found
 
 
@@ -63,6 +71,10 @@ def search_times(timestamps_ms: Mapping[_Partition, int]) -> dict[TopicPartition
             raise ValueError(
                 f"the time to search in {partition} must not be negative, got {timestamp_ms};"
                 " for start and end see beginning_offsets() and end_offsets()"
+            )
+        if timestamp_ms > _INT64_MAX:
+            raise ValueError(
+                f"the time to search in {partition} must be at most {_INT64_MAX}, got {timestamp_ms}"
             )
     return {topic_partition(tp): timestamp_ms for tp, timestamp_ms in timestamps_ms.items()}
 

@@ -145,7 +145,7 @@ def names(*known: str) -> Check:
             raise ConfigError(f"{key} must be a list of names, got {value!r}")
         for item in items:
             if item not in known:
-                raise ConfigError(f"{key} knows {', '.join(known)}; got {item!r}")
+                raise ConfigError(f"{key} must be one of {', '.join(known)}; got {item!r}")
         return items
 
     return check

@@ -40,7 +40,7 @@ class _List(Generic[T]):
 
     def write(self, values: Sequence[T | None]) -> bytes:
         if isinstance(values, (str, bytes)) or not isinstance(values, Sequence):
-            raise TypeError(f"a list is written, not {type(values).__name__}")
+            raise TypeError(f"the list serde writes a list, not {type(values).__name__}")
         pack, elements = _INT32.pack, self.inner.encode_all(values)
         if self.inner.name in ELEMENT_BYTES:
             nulls = [index for index, element in enumerate(elements) if element is None]

@@ -63,7 +63,7 @@ def test_durations_are_short_or_iso(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "10", "ten", "P", "PT", "-5s"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is no duration"):
+    with pytest.raises(click.BadParameter, match="is not a duration"):
         duration_ms(text)
 
 

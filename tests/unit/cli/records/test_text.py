@@ -39,7 +39,7 @@ def test_a_null_has_the_length_minus_one_and_stands_as_asked_for() -> None:
 
 
 def test_a_field_that_no_record_has_is_refused() -> None:
-    with pytest.raises(click.BadParameter, match="%q is no field"):
+    with pytest.raises(click.BadParameter, match="%q is not a field"):
         formatted("%q")
 
 

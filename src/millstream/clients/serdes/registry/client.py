@@ -197,7 +197,7 @@ def _read(path: str, read: Callable[[Answer], T], answer: Answer) -> T:
         return read(answer)
     except (KeyError, TypeError, ValueError) as error:
         raise SchemaRegistryError(
-            f"{path}: the answer lacks what it should have ({error!r})", status=200, code=200
+            f"{path}: the answer is not complete ({error!r})", status=200, code=200
         ) from error
 
 

@@ -149,7 +149,7 @@ class RegistrySerde(Generic[T]):
             prefix = guid_prefix(registered.guid, self._format.indexes)
         else:
             raise ConfigError(
-                "id_in_header needs the schema's GUID, which this registry does not tell; leave it out"
+                "id_in_header needs the schema's GUID, which this registry does not return; leave it out"
             )
         referenced = await self._registry.referenced(registered.schema)
         self._writers[topic] = (prefix, self._format.writer(registered.schema, referenced))

@@ -158,7 +158,9 @@ class Transport:
 def _address(url: str) -> _Address:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigError(f"{url!r} is no address of a schema registry; write http://host:8081")
+        raise ConfigError(
+            f"{url!r} is not the address of a schema registry; write http://host:8081"
+        )
     login = None
     if parts.username is not None:
         login = _basic(unquote(parts.username), unquote(parts.password or ""))
@@ -181,7 +183,7 @@ def _judged(method: str, path: str, status: int, answer: bytes) -> Any:  # Any: 
         return orjson.loads(answer)
     except orjson.JSONDecodeError as error:
         raise SchemaRegistryError(
-            f"{method} {path} was answered with something that is no JSON; is this a schema registry?",
+            f"{method} {path} was answered with something that is not JSON; is this a schema registry?",
             status=status, code=status,
         ) from error  # fmt: skip
 
