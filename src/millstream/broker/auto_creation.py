@@ -11,8 +11,12 @@ from millstream.broker.node import Node
 from millstream.controller.controller import Controller
 from millstream.errors import KafkaError, TopicAlreadyExists
 from millstream.metadata.topic_names import CLUSTER_METADATA_TOPIC, is_internal
-from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
-from millstream.quoting import some_of
+from millstream.protocol.generated.create_topics import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+)
+from millstream.quoting import shortened, some_of
 
 _LOGGER = logging.getLogger(__name__)
 _CREATION_TIMEOUT_MS: Final = 5_000
@@ -34,18 +38,27 @@ async def create_missing_topics(node: Node, names: Sequence[str], client_id: str
             "topics %s were asked for and could not be created: %s", some_of(names), error
         )
         return
-    for result in response.topics:
-        if result.error_code == 0:
-            _LOGGER.info(
-                "topic %s did not exist and was created, because client %r asked for it"
-                " (auto.create.topics.enable)",
-                result.name,
-                client_id,
-            )
-        elif result.error_code != TopicAlreadyExists.code:
-            _LOGGER.info(
-                "topic %s was asked for and not created: %s", result.name, result.error_message
-            )
+    _tell(response.topics, client_id)
+
+
+def _tell(results: Sequence[CreatableTopicResult], client_id: str) -> None:
+    """Two lines at most, however many names the client asked for."""
+    created = [result.name for result in results if result.error_code == 0]
+    refused = [
+        f"{result.name} ({result.error_message})"
+        for result in results
+        if result.error_code not in (0, TopicAlreadyExists.code)
+    ]
+    if created:
+        _LOGGER.info(
+            "%s %s did not exist and %s created, because client %r asked for it (auto.create.topics.enable)",
+            "topic" if len(created) == 1 else "topics", some_of(created),
+            "was" if len(created) == 1 else "were", shortened(client_id),
+        )  # fmt: skip
+    if refused:
+        _LOGGER.info(
+            "asked for by client %r and not created: %s", shortened(client_id), some_of(refused)
+        )
 
 
 def _topic(name: str, node: Node) -> CreatableTopic | None:

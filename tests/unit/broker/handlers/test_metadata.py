@@ -120,6 +120,22 @@ def test_an_unknown_topic_is_created_and_in_the_answer(
     assert caplog.messages[0].startswith(told)
 
 
+def test_what_many_names_created_is_told_in_two_lines(
+    node: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "millstream.broker")
+    good = [f"new-{number}" for number in range(300)]
+    for number in range(20):
+        node.create(f"old.{number}")
+    colliding = [f"old_{number}" for number in range(20)]
+    ask(node, 13, *good, *colliding, allow_auto_topic_creation=True)
+    created, refused = caplog.messages
+    assert created.startswith("topics new-0, new-1, ")
+    assert "new-9 and 290 more did not exist and were created" in created
+    assert refused.startswith("asked for by client 'someone' and not created: old_0 (")
+    assert refused.endswith(" and 10 more")
+
+
 def test_creation_needs_the_leave_of_client_and_broker(node: object) -> None:
     assert summary(ask(node, 13, "new")) == [("new", UNKNOWN_TOPIC, 0)]
     node.config.auto_create_topics_enable = False
