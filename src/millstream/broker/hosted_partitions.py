@@ -15,6 +15,7 @@ from typing import Final
 
 from millstream.broker.new_logs import NewLogs
 from millstream.errors import (
+    ConfigError,
     KafkaError,
     KafkaStorageError,
     MillstreamError,
@@ -28,7 +29,7 @@ from millstream.metadata.directory_ids import UNASSIGNED_DIRECTORY, assigned_dir
 from millstream.metadata.effective_config import BrokerSettings
 from millstream.metadata.image import MetadataImage, TopicImage
 from millstream.metadata.loader import PublishedImage
-from millstream.metadata.topic_config import LogConfig, log_config
+from millstream.metadata.topic_config import LogConfig, stored_log_config
 from millstream.metadata.topics_delta import TopicChange
 from millstream.model import BrokerId, TopicPartition, Uuid
 from millstream.replication.partition import Partition
@@ -116,9 +117,17 @@ class HostedPartitions:
                     self._reconfigure(topic.name)
 
     def log_config(self, topic: str) -> LogConfig:
-        """What the logs of `topic` are configured with."""
+        """What the logs of `topic` are configured with. Raises ConfigError for a topic with remote storage."""
         broker = BrokerSettings.of(self._image, self._node_id, self._static_settings)
-        return log_config(self._image.topic_config(topic), broker.topic_defaults())
+        try:
+            config, left_out = stored_log_config(
+                self._image.topic_config(topic), broker.topic_defaults()
+            )
+        except ConfigError as error:
+            raise ConfigError(f"topic {topic}: {error}") from error
+        for problem in left_out:
+            _LOGGER.warning("topic %s: %s; it counts for nothing", topic, problem)
+        return config
 
     def _host_later(self, changes: Iterable[TopicChange]) -> None:
         """Opening thousands of logs takes long, and everybody would wait."""

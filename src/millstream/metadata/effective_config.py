@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from millstream.errors import ConfigError
 from millstream.metadata.client_metrics_config import CLIENT_METRICS_CONFIGS
 from millstream.metadata.config_key import ConfigKey, ConfigType, ConfigValue, Scope
 from millstream.metadata.config_resource import ConfigResource, ConfigResourceType
@@ -217,8 +218,13 @@ def _broker_entry(
 
 
 def _shown(key: ConfigKey, text: str | None) -> str | None:
-    """As it was understood: trimmed, lists without repeats; nothing of a sensitive value."""
-    return None if key.sensitive or text is None else key.format(key.parse(text))
+    """As it was understood: trimmed, lists without repeats; nothing of a sensitive value. What could not be used, as it is stored."""
+    if key.sensitive or text is None:
+        return None
+    try:
+        return key.format(key.parse(text))
+    except ConfigError:
+        return text
 
 
 _NO_BROKER: Final = BrokerSettings({}, {}, {})

@@ -70,7 +70,34 @@ def log_config(overrides: Mapping[str, str], defaults: Mapping[str, str] = {}) -
     Raises ConfigError for unknown names, values that do not parse and combinations that contradict each other.
     """
     values = parse_config(TOPIC_CONFIGS, {**defaults, **overrides})
-    _check_together(values)
+    _check_compaction_lags(values)
+    _check_no_remote_storage(values)
+    return _typed(values)
+
+
+def stored_log_config(
+    overrides: Mapping[str, str], defaults: Mapping[str, str]
+) -> tuple[LogConfig, list[str]]:
+    """The same for what is stored already, and what of it counts for nothing: a topic must open whatever else was changed since.
+
+    Left out are names of other releases and values that cannot be used. Defaults and overrides that were each fine when they were
+    set may contradict each other, as in Kafka. Raises ConfigError for a topic whose records are elsewhere.
+    """
+    usable: dict[str, str] = {}
+    left_out = []
+    for name, text in (*defaults.items(), *overrides.items()):
+        try:
+            parse_config(TOPIC_CONFIGS, {name: text})
+        except ConfigError as error:
+            left_out.append(str(error))
+        else:
+            usable[name] = text
+    values = parse_config(TOPIC_CONFIGS, usable)
+    _check_no_remote_storage(values)
+    return _typed(values), left_out
+
+
+def _typed(values: Mapping[str, ConfigValue]) -> LogConfig:
     policy = values["cleanup.policy"]
     assert isinstance(policy, tuple), "cleanup.policy is a list in the table"
     typed: dict[str, Any] = {  # Any: a test holds the table's types equal to the fields'
@@ -105,7 +132,7 @@ def converted(text: str, synonym: BrokerSynonym) -> str:
     return "-1" if number < 0 else str(number * synonym.factor)
 
 
-def _check_together(values: Mapping[str, ConfigValue]) -> None:
+def _check_compaction_lags(values: Mapping[str, ConfigValue]) -> None:
     least, most = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
     assert isinstance(least, int), "min.compaction.lag.ms is a long in the table"
     assert isinstance(most, int), "max.compaction.lag.ms is a long in the table"
@@ -113,6 +140,9 @@ def _check_together(values: Mapping[str, ConfigValue]) -> None:
         raise ConfigError(
             f"min.compaction.lag.ms ({least}) must not be more than max.compaction.lag.ms ({most})"
         )
+
+
+def _check_no_remote_storage(values: Mapping[str, ConfigValue]) -> None:
     if values["remote.storage.enable"]:
         raise ConfigError(
             "remote.storage.enable needs a broker with remote storage: leave it false"

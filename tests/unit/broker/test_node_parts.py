@@ -304,6 +304,26 @@ async def test_what_is_changed_while_the_node_runs_counts_at_once() -> None:
         assert running.parts.node.partitions.get("t", 0).log.config.retention_ms == 9_000
 
 
+async def test_a_default_that_contradicts_a_topic_does_not_stop_the_node() -> None:
+    disk = SimFileSystem()
+    async with node(disk) as running:
+        await running.create("t", **{"max.compaction.lag.ms": "10"})
+        change = AlterableConfig(
+            name="log.cleaner.min.compaction.lag.ms", config_operation=0, value="20"
+        )
+        resource = AlterConfigsResource(resource_type=4, resource_name="", configs=[change])
+        answer = await running.parts.node.controller.submit(
+            Controller.handle_incremental_alter_configs,
+            IncrementalAlterConfigsRequest(resources=[resource]),
+        )
+        assert answer.responses[0].error_code == 0
+        assert running.append("t", b"x") == 0
+        config = running.parts.node.partitions.get("t", 0).log.config
+        assert (config.min_compaction_lag_ms, config.max_compaction_lag_ms) == (20, 10)
+    async with node(disk) as running:
+        assert running.append("t", b"y") == 1
+
+
 async def test_partitions_that_nobody_has_are_unknown() -> None:
     async with node(SimFileSystem()) as running:
         await running.create("t")

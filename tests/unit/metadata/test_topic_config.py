@@ -9,7 +9,13 @@ import pytest
 
 from millstream.errors import ConfigError
 from millstream.metadata.config_key import ConfigType
-from millstream.metadata.topic_config import TOPIC_CONFIGS, LogConfig, log_config, topic_defaults
+from millstream.metadata.topic_config import (
+    TOPIC_CONFIGS,
+    LogConfig,
+    log_config,
+    stored_log_config,
+    topic_defaults,
+)
 
 KAFKA_DEFAULTS = {
     "cleanup.policy": "delete",
@@ -162,3 +168,28 @@ def test_broker_settings_become_topic_defaults(
     settings: dict[str, str | None], expected: dict[str, str]
 ) -> None:
     assert topic_defaults(settings) == expected
+
+
+def test_what_is_stored_may_contradict_itself() -> None:
+    """A default that was changed after the topic was made does not keep the topic from its records."""
+    config, left_out = stored_log_config(
+        {"max.compaction.lag.ms": "10"}, {"min.compaction.lag.ms": "20"}
+    )
+    assert (config.min_compaction_lag_ms, config.max_compaction_lag_ms) == (20, 10)
+    assert left_out == []
+
+
+def test_stored_names_of_other_releases_and_bad_values_count_for_nothing() -> None:
+    stored = {"message.format.version": "2.8", "segment.bytes": "14", "retention.ms": "7"}
+    config, left_out = stored_log_config(stored, {"segment.bytes": "2097152", "flush.ms": "-1"})
+    assert config == LogConfig(retention_ms=7, segment_bytes=2_097_152)
+    assert left_out == [
+        "Invalid value -1 for configuration flush.ms: the value must be at least 0",
+        "Unknown configuration message.format.version: check the spelling, or remove it",
+        "Invalid value 14 for configuration segment.bytes: the value must be at least 1048576",
+    ]
+
+
+def test_a_stored_topic_whose_records_are_elsewhere_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"remote\.storage\.enable needs a broker with"):
+        stored_log_config({"remote.storage.enable": "true"}, {})
