@@ -14,7 +14,7 @@ _ENTRY_BYTES: Final = 160
 @final
 class OffsetMap:
     def __init__(self, bytes_max: int) -> None:
-        self._bytes_max = bytes_max
+        self._bytes_max = max(bytes_max, 1)  # one batch always fits, or cleaning would never end
         self._key_bytes = 0
         self._latest: dict[bytes, int] = {}
         self.end_offset = -1

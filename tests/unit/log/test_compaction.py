@@ -277,16 +277,18 @@ def test_cleaned_segments_are_no_larger_than_segment_bytes(world):
     assert [s.base_offset for s in cleaned.log.segments] == [0, 2, 4]
 
 
-def test_keys_that_do_not_fit_into_the_map_are_cleaned_the_next_time(cleaned):
+@pytest.mark.parametrize("map_bytes", [1, 0, -1])
+def test_keys_that_do_not_fit_into_the_map_are_cleaned_the_next_time(cleaned, map_bytes):
+    """Each pass gets further, whatever the memory: log.cleaner.io.buffer.load.factor may be 0 or less."""
     cleaned.put("a1")
     cleaned.put("a2")
     cleaned.put("a3")
     cleaned.put("b1")
     cleaned.roll()
-    cleaned.clean(map_bytes=1)
+    cleaned.clean(map_bytes=map_bytes)
     assert cleaned.log.cleaner_checkpoint == 1
     assert cleaned.words() == ["0:a1", "1:a2", "2:a3", "3:b1"]
-    cleaned.clean(map_bytes=1)
+    cleaned.clean(map_bytes=map_bytes)
     assert cleaned.words() == ["1:a2", "2:a3", "3:b1"]
 
 
