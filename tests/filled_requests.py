@@ -27,7 +27,10 @@ def filled_request(kind: type, version: int, group: str) -> Any:
     As far as `version` has the fields.
     """
     names = dict.fromkeys(("key", "group_id"), group)
-    lists = {key: [group] for key in ("groups_names", "coordinator_keys")}
+    lists = {
+        key: [group]
+        for key in ("groups_names", "group_ids", "coordinator_keys", "transactional_ids")
+    }
     message = with_items(kind, {**WORDS, **names, **lists})
     if isinstance(message, ApiVersionsRequest) and version < 3:
         return ApiVersionsRequest()
@@ -43,16 +46,22 @@ def filled_request(kind: type, version: int, group: str) -> Any:
 
 
 def with_items(kind: type, words: Mapping[str, Any]) -> Any:
+    """One item in every list: a struct of its own, partition 0, or what `words` has for it."""
     message = kind()
     hints = typing.get_type_hints(kind, vars(import_module(kind.__module__)))
     for field in dataclasses.fields(message):
         if field.name in words:
             setattr(message, field.name, words[field.name])
             continue
-        for inner in typing.get_args(hints[field.name]):
-            is_struct = isinstance(inner, type) and dataclasses.is_dataclass(inner)
-            if is_struct and "list" in str(hints[field.name]):
-                setattr(message, field.name, [with_items(inner, words)])
+        for hint in (hints[field.name], *typing.get_args(hints[field.name])):
+            if typing.get_origin(hint) is list:
+                (inner,) = typing.get_args(hint)
+                if dataclasses.is_dataclass(inner):
+                    setattr(message, field.name, [with_items(inner, words)])
+                elif inner is int and field.name.startswith("partition"):
+                    setattr(message, field.name, [0])
+                elif inner is str and field.name == "groups":
+                    setattr(message, field.name, words["group_ids"])
     return message
 
 
@@ -64,6 +73,6 @@ def error_codes(value: Any) -> Iterator[int]:
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             content = getattr(value, field.name)
-            if field.name == "error_code":
+            if field.name in {"error_code", "partition_error_code"}:
                 yield content
             yield from error_codes(content)

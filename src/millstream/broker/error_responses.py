@@ -329,12 +329,13 @@ def _alter_configs(
 
 
 def _describe_groups(
-    request: describe_groups.DescribeGroupsRequest, error: KafkaError
+    request: describe_groups.DescribeGroupsRequest, version: int, error: KafkaError
 ) -> describe_groups.DescribeGroupsResponse:
+    message = str(error) if version >= 6 else None
     return describe_groups.DescribeGroupsResponse(
         groups=[
             describe_groups.DescribedGroup(
-                error_code=error.code, error_message=str(error), group_id=group
+                error_code=error.code, error_message=message, group_id=group
             )
             for group in request.groups
         ]
@@ -396,7 +397,6 @@ _ERROR_IN_ITEMS: Final[Mapping[ApiKey, _Build]] = MappingProxyType(
         ApiKey.WRITE_TXN_MARKERS: transaction_errors.write_txn_markers_failed,
         ApiKey.DESCRIBE_TRANSACTIONS: transaction_errors.describe_transactions_failed,
         ApiKey.DESCRIBE_PRODUCERS: transaction_errors.describe_producers_failed,
-        ApiKey.DESCRIBE_GROUPS: _describe_groups,
         ApiKey.DELETE_GROUPS: _delete_groups,
         ApiKey.STREAMS_GROUP_DESCRIBE: _streams_group_describe,
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
@@ -411,6 +411,7 @@ _ERROR_BY_VERSION: Final[Mapping[ApiKey, _BuildForVersion]] = MappingProxyType(
         ApiKey.OFFSET_FETCH: _offset_fetch,
         ApiKey.FIND_COORDINATOR: _find_coordinator,
         ApiKey.DELETE_TOPICS: _delete_topics,
+        ApiKey.DESCRIBE_GROUPS: _describe_groups,
         ApiKey.ADD_PARTITIONS_TO_TXN: transaction_errors.add_partitions_failed,
     }
 )

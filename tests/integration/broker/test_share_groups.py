@@ -133,6 +133,21 @@ def log_start(client: RawClient, topic: str) -> int:
     return int(answer.topics[0].partitions[0].offset)
 
 
+def test_where_nothing_is_nobody_has_begun(world: World) -> None:
+    """Neither an unknown topic nor an unknown partition is an error, as in Kafka."""
+    asked = [
+        DescribeShareGroupOffsetsRequestTopic("no such topic", [0]),
+        DescribeShareGroupOffsetsRequestTopic(world.topic, [0, 7, -1]),
+    ]
+    request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", asked)])
+    (group,) = world.client.ask(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, 1, request).groups
+    assert [
+        (p.partition_index, p.start_offset, p.lag, p.error_code)
+        for topic in group.topics
+        for p in topic.partitions
+    ] == [(0, -1, -1, 0), (0, -1, -1, 0), (7, -1, -1, 0), (-1, -1, -1, 0)]
+
+
 # --- acquire, acknowledge
 
 

@@ -1,7 +1,8 @@
 """DescribeShareGroupOffsets: where share groups stand in their partitions (KIP-932).
 
-Versions 0-1. Without topics: all partitions that the group has share state of. Start offset -1 where nobody has begun. Version 1 gives the
-lag: records from the start offset to the end of the partition that are not finished; -1 where it cannot be told.
+Versions 0-1. Without topics: all partitions that the group has share state of. Start offset -1 where nobody has begun, also
+in partitions that do not exist. Version 1 gives the lag: records from the start offset to the end of the partition that are
+not finished; -1 where it cannot be told.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from millstream.broker.share_group_state import ask_group
 from millstream.coordinator.group.share.requests import InitializedPartitions
 from millstream.coordinator.share.share_state import NO_COUNT, SharePartitionKey, ShareState
 from millstream.coordinator.share.state_batch import NO_START_OFFSET
-from millstream.errors import KafkaError, UnknownTopicOrPartition
+from millstream.errors import KafkaError
 from millstream.metadata.image import TopicImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_share_group_offsets import (
@@ -85,9 +86,9 @@ async def _partition(
     group_id: str, topic: TopicImage | None, partition: int, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponsePartition:
     answer = DescribeShareGroupOffsetsResponsePartition(partition, start_offset=NO_START_OFFSET)
+    if topic is None or not 0 <= partition < len(topic.partitions):
+        return answer
     try:
-        if topic is None:
-            raise UnknownTopicOrPartition
         key = SharePartitionKey(group_id, topic.topic_id, partition)
         state = await context.node.share_groups.persister.read_summary(key)
         answer.lag = _lag(state, topic.name, partition, context)
