@@ -22,13 +22,16 @@ JAVA_MISSING = (
     "or set JAVA_HOME to an existing one."
 )
 
+_SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit for the program that it starts; its JVM knows the master."""
 _CHEAP_FORKS: Final = "-Djdk.lang.Process.launchMechanism=VFORK"
 _SHORT_LIVED_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkOptions:
-    master: str = "local[*]"
+    master: str | None = None
+    """None: what spark-submit was given; without spark-submit `local[*]`."""
     app_name: str = "millstream"
     stream_tasks: int = 2
     """Tasks a stateful stage is split into. Spark's default of 200 opens 200 state stores per operator."""
@@ -76,12 +79,17 @@ def configure(options: SparkOptions | None = None, **overrides: str) -> SparkSes
     _require_java()
     # Workers start from this variable or from a bare `python3`, which would miss the environment.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if options.master.startswith("local"):
+    master = options.master
+    if master is None and _SUBMITTED not in os.environ:
+        master = "local[*]"
+    if master is not None and master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
 
     wanted = settings(options) | overrides
-    builder = SparkSession.builder.master(options.master).appName(options.app_name)
+    builder = SparkSession.builder.appName(options.app_name)
+    if master is not None:
+        builder = builder.master(master)
     for name, value in wanted.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

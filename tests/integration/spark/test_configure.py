@@ -64,6 +64,32 @@ def test_every_setting_takes_effect(tmp_path: Path) -> None:
     assert report["worker"] == sys.executable
 
 
+_SUBMITTED = """
+import sys
+from pathlib import Path
+from millstream.spark import SparkOptions, configure
+given = None if sys.argv[2] == "None" else sys.argv[2]
+session = configure(SparkOptions(master=given, app_name="submitted"))
+Path(sys.argv[1]).write_text(session.sparkContext.master)
+session.stop()
+"""
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "local[3]"), ("local[1]", "local[1]")])
+def test_the_master_of_spark_submit_counts_unless_another_is_asked_for(
+    tmp_path: Path, given: str | None, used: str
+) -> None:
+    program, told = tmp_path / "program.py", tmp_path / "master"
+    program.write_text(_SUBMITTED)
+    submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[3]"]
+    subprocess.run(
+        [*submit, str(program), str(told), str(given)],
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable},
+        capture_output=True, text=True, timeout=240, check=True,
+    )  # fmt: skip
+    assert told.read_text() == used
+
+
 def test_without_java_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from millstream.spark.session import configure
 
