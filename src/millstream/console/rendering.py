@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 import orjson
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from millstream.console.views.payload import visible
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -36,11 +38,19 @@ def render_json(view: DataclassInstance) -> bytes:
     return orjson.dumps(view, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
+def _readable(shown: object) -> object:
+    """Names, member ids and messages are whatever a stranger chose: what hides or turns text around is written out."""
+    return (
+        visible(shown) if type(shown) is str else shown
+    )  # Markup, made by templates, is another type
+
+
 class Renderer:
     def __init__(self) -> None:
         self._environment = Environment(
             loader=PackageLoader(_PACKAGE),
             autoescape=True,
+            finalize=_readable,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

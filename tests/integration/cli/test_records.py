@@ -114,7 +114,7 @@ def test_transactions_are_committed_every_so_many_records(run: Run, topic: str) 
 def test_a_transaction_with_a_bad_line_is_aborted(run: Run, topic: str) -> None:
     done = run("produce", topic, "--transactional-id", topic, "--value-format", "long", given="1\nx\n")  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("error: 'x' is no long")
+    assert done.stderr.splitlines()[-1].startswith("error: 'x' is not a valid long")
     read = run("consume", topic, "--from-beginning", "-e", "--isolation-level", "read_committed")
     assert (read.stdout, read.stderr) == ("", "0 records read\n")
 

@@ -34,7 +34,8 @@ from millstream.console.views.topics import TopicsView, topics_view
 from millstream.errors import MillstreamError, RequestTimedOut, UnknownTopicOrPartition
 from millstream.model import ZERO_UUID, TopicPartition
 
-HOSTILE = "\"'><script>alert(1)</script>"
+HOSTILE = "\"'><script>alert(1)</script>\u202egnp.exe"
+"""Markup, and what turns the text behind it around."""
 PARTITION = TopicPartition(HOSTILE, 0)
 TOPIC = TopicDescription(HOSTILE, ZERO_UUID, False, [PartitionMetadata(0, 1, 0, (1,), (1,))])
 RANGES = {PARTITION: OffsetRange(0, 1, 1)}
@@ -151,6 +152,8 @@ async def test_no_text_of_a_stranger_becomes_markup(address: str) -> None:
     assert "<script" not in answer.text
     assert "&lt;script&gt;" in answer.text
     assert "\"'>" not in answer.text
+    assert "\u202e" not in answer.text
+    assert "\\u202egnp.exe" in answer.text
 
 
 @pytest.mark.parametrize("address", EVERY_PAGE)
