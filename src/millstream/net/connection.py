@@ -34,6 +34,8 @@ _READ_BYTES_PER_TURN: Final = 1024 * 1024
 """Of a request that is not complete."""
 _UNSENT_BYTES_PER_TURN: Final = 64 * 1024
 """Of answers that leave together."""
+_UNTOLD_BYTES_MAX: Final = 4096
+"""Small requests are not worth the telling."""
 
 
 class ConnectionOwner(Protocol):
@@ -103,8 +105,10 @@ class Connection:
         """Every unanswered request allows others of its kind beside it."""
         self._next: memoryview | None = None
         """A whole request that may not be started yet."""
-        self._held = (0, False)
-        """What the owner was told last: bytes of requests, and whether some are of a request that is not complete."""
+        self._held_bytes = 0
+        """Of requests, as the owner was told last."""
+        self._held_in_request = False
+        """Whether some are of a request that is not complete."""
         self._held_unsent_bytes = 0
         self._reading = False
         self._writing = False
@@ -149,10 +153,10 @@ class Connection:
 
     def _read_if_wanted(self) -> None:
         """Readers that turn out not to be wanted are removed when bytes come: most clients send none before their answer."""
-        if self._wants_bytes():
+        if (self._hung_up or not self._reading) and self._wants_bytes():
             if self._hung_up:  # a loop tells only once of a connection that was reset
                 self._owner.turns.ask(self)
-            elif not self._reading:
+            else:
                 self._reading = True
                 self._loop.add_reader(self._socket, self._on_readable)
 
@@ -167,7 +171,9 @@ class Connection:
         ):
             self._stop_reading()
             return
-        self._take_turn(_READ_BYTES_PER_TURN)
+        self._take_turn(reads=True)
+        if not self.is_closed:
+            self._owner.was_active(self)
 
     def _stop_reading(self) -> None:
         if self._reading:
@@ -199,26 +205,34 @@ class Connection:
     # Starting requests
 
     def take_turn(self) -> None:
-        self._take_turn(_READ_BYTES_PER_TURN if self._hung_up else 0)
+        self._take_turn(reads=self._hung_up)
+        if not (self.is_closed or self._receiver.between_frames):
+            self._owner.was_active(self)
 
-    def _take_turn(self, read_bytes_max: int) -> None:
-        """Starts what may be started, for the time of one turn; reads before that as long as a request is not complete."""
-        turns = self._owner.turns
-        end_s = turns.now_s() + TURN_S
+    def _take_turn(self, *, reads: bool) -> None:
+        """Starts what may be started, for the time of one turn."""
+        end_s = self._owner.turns.now_s() + TURN_S
         try:
-            self._start_requests(end_s)
-            while read_bytes_max > 0 and self._wants_bytes():
-                count = self._receive()
-                if count == 0:
-                    break
-                read_bytes_max -= count
+            if self._next is not None or not self._receiver.needs_bytes:
                 self._start_requests(end_s)
-                if self._receiver.between_frames:
-                    break
+            if reads:
+                self._read_requests(end_s)
         except ProtocolError as error:
             self._refuse(error)
         if not self.is_closed:
             self._end_turn()
+
+    def _read_requests(self, end_s: float) -> None:
+        """One read, and more while a request is not complete."""
+        left = _READ_BYTES_PER_TURN
+        while left > 0 and self._wants_bytes():
+            count = self._receive()
+            if count == 0:
+                return
+            left -= count
+            self._start_requests(end_s)
+            if self._receiver.between_frames:
+                return
 
     def _start_requests(self, end_s: float) -> None:
         while (frame := self._next_to_start()) is not None:
@@ -251,7 +265,6 @@ class Connection:
     def _end_turn(self) -> None:
         self._receiver.keep_rest()
         self._hold_memory()
-        self._owner.was_active(self)
         if self._writer.unsent_bytes and not self._writing:
             self._send()
         if not self.is_closed:
@@ -261,10 +274,13 @@ class Connection:
         held_bytes = self._unanswered_bytes + self._receiver.held_bytes
         if self._next is not None:
             held_bytes += len(self._next)
-        held = (held_bytes, not self._receiver.between_frames)
-        if held != self._held:
-            self._held = held
-            self._owner.request_memory.hold(self, *held)
+        in_request = not self._receiver.between_frames
+        if (
+            abs(held_bytes - self._held_bytes) > _UNTOLD_BYTES_MAX
+            or in_request != self._held_in_request
+        ):
+            self._held_bytes, self._held_in_request = held_bytes, in_request
+            self._owner.request_memory.hold(self, held_bytes, in_request)
 
     def _start(self, frame: memoryview) -> None:
         try:
@@ -317,7 +333,10 @@ class Connection:
             if head.response is not None:
                 self._write(head.response)
         if not self.is_closed:
-            self.take_turn()
+            if self._next is None and self._receiver.needs_bytes:
+                self._end_turn()
+            else:
+                self.take_turn()
             if self.is_idle:
                 self._owner.became_idle()
 

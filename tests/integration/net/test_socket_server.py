@@ -262,9 +262,9 @@ async def test_a_connection_with_too_many_unanswered_requests_is_not_read() -> N
 
 
 async def test_who_holds_too_much_memory_is_not_read_and_everybody_else_is() -> None:
-    async with edge(ConnectionLimits(request_bytes_held_max=1000)) as running:
+    async with edge(ConnectionLimits(request_bytes_held_max=100_000)) as running:
         greedy, other = await running.connect(), await running.connect()
-        large = b"w+" + b"x" * 1000
+        large = b"w+" + b"x" * 100_000
         greedy.send(large)
         await running.has_started(large)
         other.send(b"w+ other")
@@ -274,7 +274,7 @@ async def test_who_holds_too_much_memory_is_not_read_and_everybody_else_is() -> 
         other.send(b"w+ more of the other")
         await running.has_started(large, b"w+ other", b"w+ more of the other")
         running.script.released.set()
-        assert [len(await greedy.read()), await greedy.read()] == [1002, b"w+ more"]
+        assert [len(await greedy.read()), await greedy.read()] == [100_002, b"w+ more"]
 
 
 async def test_frames_that_are_only_announced_hold_nobody_up() -> None:
