@@ -20,7 +20,7 @@ from millstream.errors import PolicyViolation
 from millstream.protocol.api import ApiKey, Message
 from millstream.protocol.generated.create_topics import CreatableTopic
 
-ELEMENTS_PER_PART: Final = 200
+ELEMENTS_PER_PART: Final = 50
 _ELEMENTS_ENCODED_AT_ONCE: Final = 1_000
 """Of some ten fields each, in a few milliseconds."""
 TELLS_ALL: Final = frozenset(
@@ -55,14 +55,14 @@ def _records_of_topic(topic: CreatableTopic) -> int:
 
 
 _TOPIC_PARTITIONS: Final = ("topics", "partitions")
-_SHARE_STATE: Final = Lists(_TOPIC_PARTITIONS, ("results", "partitions"), 100)
-_COMMITS: Final = Lists(_TOPIC_PARTITIONS, _TOPIC_PARTITIONS, 400)
+_SHARE_STATE: Final = Lists(_TOPIC_PARTITIONS, ("results", "partitions"), 50)
+_COMMITS: Final = Lists(_TOPIC_PARTITIONS, _TOPIC_PARTITIONS, 200)
 
 LISTS: Final[Mapping[ApiKey, tuple[Lists, ...]]] = MappingProxyType(
     {
         ApiKey.ADD_PARTITIONS_TO_TXN: (Lists(("transactions",), ("results_by_transaction",)),),
         ApiKey.ALTER_CLIENT_QUOTAS: (Lists(("entries",), ("entries",), records=lambda each: len(each.ops)),),
-        ApiKey.ALTER_CONFIGS: (Lists(("resources",), ("responses",), 50, lambda each: len(each.configs)),),
+        ApiKey.ALTER_CONFIGS: (Lists(("resources",), ("responses",), 20, lambda each: len(each.configs)),),
         ApiKey.ALTER_PARTITION_REASSIGNMENTS: (Lists(_TOPIC_PARTITIONS, ("responses", "partitions")),),
         ApiKey.ALTER_REPLICA_LOG_DIRS: (Lists(("dirs", "topics", "partitions"), ("results", "partitions")),),
         ApiKey.ALTER_SHARE_GROUP_OFFSETS: (Lists(_TOPIC_PARTITIONS, ("responses", "partitions")),),
@@ -72,18 +72,18 @@ LISTS: Final[Mapping[ApiKey, tuple[Lists, ...]]] = MappingProxyType(
         ),
         ApiKey.CONSUMER_GROUP_DESCRIBE: (Lists(("group_ids",), ("groups",)),),
         ApiKey.CREATE_ACLS: (Lists(("creations",), ("results",), records=lambda _each: 1),),
-        ApiKey.CREATE_PARTITIONS: (Lists(("topics",), ("results",), 50),),
-        ApiKey.CREATE_TOPICS: (Lists(("topics",), ("topics",), 50, _records_of_topic),),
+        ApiKey.CREATE_PARTITIONS: (Lists(("topics",), ("results",), 20),),
+        ApiKey.CREATE_TOPICS: (Lists(("topics",), ("topics",), 20, _records_of_topic),),
         ApiKey.DELETE_ACLS: (Lists(("filters",), ("filter_results",)),),
         ApiKey.DELETE_GROUPS: (Lists(("groups_names",), ("results",)),),
         ApiKey.DELETE_RECORDS: (Lists(_TOPIC_PARTITIONS, _TOPIC_PARTITIONS),),
         ApiKey.DELETE_SHARE_GROUP_OFFSETS: (Lists(("topics",), ("responses",)),),
         ApiKey.DELETE_SHARE_GROUP_STATE: (_SHARE_STATE,),
         ApiKey.DELETE_TOPICS: (
-            Lists(("topics",), ("responses",), 50),
-            Lists(("topic_names",), ("responses",), 50),
+            Lists(("topics",), ("responses",), 20),
+            Lists(("topic_names",), ("responses",), 20),
         ),
-        ApiKey.DESCRIBE_CONFIGS: (Lists(("resources",), ("results",), 8),),
+        ApiKey.DESCRIBE_CONFIGS: (Lists(("resources",), ("results",), 2),),
         ApiKey.DESCRIBE_GROUPS: (Lists(("groups",), ("groups",)),),
         ApiKey.DESCRIBE_PRODUCERS: (Lists(("topics", "partition_indexes"), _TOPIC_PARTITIONS),),
         ApiKey.DESCRIBE_QUORUM: (Lists(_TOPIC_PARTITIONS, _TOPIC_PARTITIONS),),
@@ -96,7 +96,7 @@ LISTS: Final[Mapping[ApiKey, tuple[Lists, ...]]] = MappingProxyType(
             Lists(("topic_partitions", "partitions"), ("replica_election_results", "partition_result")),
         ),
         ApiKey.FIND_COORDINATOR: (Lists(("coordinator_keys",), ("coordinators",)),),
-        ApiKey.INCREMENTAL_ALTER_CONFIGS: (Lists(("resources",), ("responses",), 50, lambda each: len(each.configs)),),
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: (Lists(("resources",), ("responses",), 20, lambda each: len(each.configs)),),
         ApiKey.INITIALIZE_SHARE_GROUP_STATE: (_SHARE_STATE,),
         ApiKey.LIST_OFFSETS: (Lists(_TOPIC_PARTITIONS, _TOPIC_PARTITIONS),),
         ApiKey.LIST_PARTITION_REASSIGNMENTS: (Lists(("topics", "partition_indexes"), _TOPIC_PARTITIONS),),
@@ -109,7 +109,7 @@ LISTS: Final[Mapping[ApiKey, tuple[Lists, ...]]] = MappingProxyType(
         ),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: (Lists(_TOPIC_PARTITIONS, _TOPIC_PARTITIONS),),
         ApiKey.PRODUCE: (
-            Lists(("topic_data", "partition_data"), ("responses", "partition_responses"), 100),
+            Lists(("topic_data", "partition_data"), ("responses", "partition_responses"), 50),
         ),
         ApiKey.READ_SHARE_GROUP_STATE: (_SHARE_STATE,),
         ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: (_SHARE_STATE,),

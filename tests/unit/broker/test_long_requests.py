@@ -64,28 +64,28 @@ def answer_to(request: Any) -> OffsetCommitResponse:
 
 
 def test_a_short_request_stays_whole() -> None:
-    assert in_parts(commit(100, 100, 200), ApiKey.OFFSET_COMMIT) is None
+    assert in_parts(commit(50, 50, 100), ApiKey.OFFSET_COMMIT) is None
     assert in_parts(commit(), ApiKey.OFFSET_COMMIT) is None
 
 
 def test_topics_are_cut_where_they_are_too_long() -> None:
-    assert parts_of(commit(1_000)) == [[("t0", 400)], [("t0", 400)], [("t0", 200)]]
-    assert parts_of(commit(300, 300, 0, 99)) == [
-        [("t0", 300)],
-        [("t1", 300), ("t2", 0), ("t3", 99)],
+    assert parts_of(commit(450)) == [[("t0", 200)], [("t0", 200)], [("t0", 50)]]
+    assert parts_of(commit(150, 150, 0, 49)) == [
+        [("t0", 150)],
+        [("t1", 150), ("t2", 0), ("t3", 49)],
     ]
-    assert parts_of(commit(*[1] * 801)) == [
-        [(f"t{number}", 1) for number in range(begin, min(begin + 400, 801))]
-        for begin in (0, 400, 800)
+    assert parts_of(commit(*[1] * 401)) == [
+        [(f"t{number}", 1) for number in range(begin, min(begin + 200, 401))]
+        for begin in (0, 200, 400)
     ]
 
 
 def test_what_is_beside_the_list_is_in_every_part_and_the_request_is_left_alone() -> None:
-    request = commit(900)
+    request = commit(450)
     cut = in_parts(request, ApiKey.OFFSET_COMMIT)
     assert cut is not None
     assert [part.group_id for part in cut[1]] == ["g", "g", "g"]  # type: ignore[attr-defined]  # Message
-    assert request == commit(900)
+    assert request == commit(450)
 
 
 @pytest.mark.parametrize("counts", [(1_000,), (300, 300, 0, 99), (1,) * 801, (399, 2, 1_203, 0, 5)])
@@ -113,7 +113,7 @@ def test_a_list_of_values_is_cut() -> None:
     topics = [MetadataRequestTopic(name=str(number)) for number in range(450)]
     cut = in_parts(MetadataRequest(topics=topics), ApiKey.METADATA)
     assert cut is not None
-    assert [len(part.topics) for part in cut[1]] == [200, 200, 50]  # type: ignore[attr-defined]  # Message
+    assert [len(part.topics) for part in cut[1]] == [50] * 9  # type: ignore[attr-defined]  # Message
 
 
 def test_parts_do_not_get_what_the_whole_would_be_refused() -> None:
