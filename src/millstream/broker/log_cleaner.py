@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self, final
@@ -55,7 +56,7 @@ class CleanerSettings:
         assert isinstance(io_bytes, int), "an int in the table"
         share = max(threads, 1)
         return cls(
-            int(dedupe_bytes * load_factor) // share,
+            int(min(dedupe_bytes * load_factor, sys.maxsize)) // share,
             bytes_per_second,
             backoff_ms,
             threads,

@@ -6,6 +6,7 @@ Owns the text forms of Kafka's config types. Knows no particular key and reads n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
@@ -155,13 +156,20 @@ class ConfigKey:
         if self.type in _INTEGER_BITS:
             return self._integer_of(text)
         if self.type is ConfigType.DOUBLE:
-            try:
-                return float(text)
-            except ValueError:
-                raise self._refused(text, "write a number") from None
+            return self._double_of(text)
         if self.type is ConfigType.LIST:
             return tuple(dict.fromkeys(item.strip() for item in text.split(","))) if text else ()
         return text
+
+    def _double_of(self, text: str) -> float:
+        """Python's underscores are no part of a number, and what is no number is none."""
+        try:
+            number = math.nan if "_" in text else float(text)
+        except ValueError:
+            number = math.nan
+        if math.isnan(number):
+            raise self._refused(text, "write a number")
+        return number
 
     def _integer_of(self, text: str) -> int:
         bits = _INTEGER_BITS[self.type]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import math
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -129,6 +131,15 @@ def test_the_threads_of_the_cleaner_share_its_memory() -> None:
         "log.cleaner.threads": 3, "log.cleaner.io.buffer.size": 600,
     }  # fmt: skip
     assert CleanerSettings.of(values.__getitem__) == CleanerSettings(300, 5.0, 7, 3, 100)
+
+
+def test_no_load_factor_is_too_large() -> None:
+    values = {
+        "log.cleaner.dedupe.buffer.size": 1000, "log.cleaner.io.buffer.load.factor": math.inf,
+        "log.cleaner.io.max.bytes.per.second": 5.0, "log.cleaner.backoff.ms": 7,
+        "log.cleaner.threads": 1, "log.cleaner.io.buffer.size": 600,
+    }  # fmt: skip
+    assert CleanerSettings.of(values.__getitem__).map_bytes_max == sys.maxsize
 
 
 async def test_a_damaged_log_is_set_aside_and_the_others_go_on(

@@ -44,6 +44,8 @@ def test_text_becomes_a_value(kind: ConfigType, text: str, value: object) -> Non
         (ConfigType.INT, "٣"),
         (ConfigType.LONG, "9" * 5000),
         (ConfigType.DOUBLE, "half"),
+        (ConfigType.DOUBLE, "NaN"),
+        (ConfigType.DOUBLE, "1_0.5"),
     ],
 )
 def test_text_of_the_wrong_type_is_refused(kind: ConfigType, text: str) -> None:
