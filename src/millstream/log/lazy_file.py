@@ -6,6 +6,7 @@ Satisfies `runtime.File`. Once it is open it stays open until `close` or `releas
 from __future__ import annotations
 
 import errno
+import posixpath
 from collections.abc import Sequence
 from typing import final
 
@@ -26,18 +27,25 @@ class LazyFile:
         self._size = file_system.size(path) if file_system.exists(path) else 0
 
     def create(self, reserved_bytes: int = 0) -> None:
-        """Makes an empty file where there is none, and takes so much space for it from the disk. Raises OSError."""
+        """Makes an empty file where there is none, and takes so much space for it from the disk. Raises OSError.
+
+        Nothing is reserved where less than a tenth of the disk would stay free: other logs need it now.
+        """
         if self._file_system.exists(self._path):
             return
         file = self._file_system.open(self._path)
         try:
-            if reserved_bytes:
+            if reserved_bytes and self._has_room(reserved_bytes):
                 file.reserve(reserved_bytes)
         except OSError:
             self._file_system.remove(self._path)
             raise
         finally:
             file.close()
+
+    def _has_room(self, reserved_bytes: int) -> bool:
+        all_bytes, free_bytes = self._file_system.space(posixpath.dirname(self._path))
+        return free_bytes - reserved_bytes >= all_bytes // 10
 
     @property
     def size(self) -> int:

@@ -289,7 +289,7 @@ class SimFileSystem:
     def space(self, path: str) -> tuple[int, int]:
         """A disk of a gigabyte, unless `space_bytes` says otherwise."""
         del path
-        used = sum(len(disk.data) for disk in self._files.values())
+        used = sum(len(disk.data) + disk.reserved_bytes for disk in self._files.values())
         free = (1 << 30) - used if self.space_bytes is None else self.space_bytes
         return used + free, free
 

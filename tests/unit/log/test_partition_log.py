@@ -484,15 +484,20 @@ def test_ranges_of_deleted_segments_stay_readable_until_the_delay_is_over(world)
 # --- reserved space
 
 
-def test_a_log_that_preallocates_finds_out_at_a_new_segment_that_the_disk_is_full(world):
+def test_space_is_reserved_for_records_that_are_not_written_yet(world):
     log = world.open(LogConfig(segment_bytes=10_000, preallocate=True))
     world.append(log, b"x" * 100)
-    world.disk.space_bytes = 500
+    world.disk.space_bytes = 0
     world.append(log, b"x" * 9_000)
-    assert world.disk.space_bytes == 500
-    with pytest.raises(KafkaStorageError, match="free some space"):
-        world.append(log, b"x" * 9_000)
-    assert (log.log_end_offset, len(log.segments)) == (2, 1)
+    assert (log.log_end_offset, world.disk.space_bytes) == (2, 0)
+
+
+def test_nothing_is_reserved_where_less_than_a_tenth_of_the_disk_would_stay_free(world):
+    world.disk.space_bytes = 11_000
+    log = world.open(LogConfig(segment_bytes=10_000, preallocate=True))
+    assert world.disk.space_bytes > 10_000
+    world.append(log, b"x" * 2_000)
+    assert world.disk.space_bytes < 9_000
 
 
 def test_a_segment_that_is_rolled_gives_back_the_space_it_does_not_need(world):
