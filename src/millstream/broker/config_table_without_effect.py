@@ -53,6 +53,11 @@ def _group(reason: str, *keys: ConfigKey) -> tuple[ConfigKey, ...]:
     return tuple(without_effect(reason, key) for key in keys)
 
 
+_ONE_PROCESS = _group(
+    "the controller is in the same process and hears of a failed directory at once",
+    _long("log.dir.failure.timeout.ms", 30_000),
+)  # fmt: skip
+
 _CLASSES = _group(
     "policies and providers are classes of the JVM",
     _class("alter.config.policy.class.name"),
@@ -112,7 +117,6 @@ _JVM = _group(
     _int("group.coordinator.threads", 4),
     _int("kafka.metrics.polling.interval.secs", 10),
     _list("kafka.metrics.reporters", ()),
-    _long("log.dir.failure.timeout.ms", 30_000),
     _list("metric.reporters", ("org.apache.kafka.common.metrics.JmxReporter",), _CLUSTER),
     _int("metrics.num.samples", 2),
     _string("metrics.recording.level", "INFO"),
@@ -274,5 +278,5 @@ _UNSTABLE = _group(
 
 ROWS_WITHOUT_EFFECT: Final = (
     *_SEVERAL_NODES, *_TLS_AND_SASL, *_QUOTAS, *_REMOTE, *_CORDONED,
-    *_CLASSES, *_JVM, *_BUFFERS, *_METADATA, *_UNSTABLE,
+    *_CLASSES, *_ONE_PROCESS, *_JVM, *_BUFFERS, *_METADATA, *_UNSTABLE,
 )  # fmt: skip
