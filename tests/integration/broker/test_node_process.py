@@ -16,7 +16,9 @@ from millstream.broker.broker_session import BrokerSession
 from millstream.broker.broker_state import BrokerState
 from millstream.broker.config import broker_config
 from millstream.broker.controller_runner import ControllerRunner
+from millstream.broker.node_parts import NodeParts
 from millstream.broker.node_process import NodeProcess, ReadyReport
+from millstream.broker.node_tasks import NodeTasks
 from millstream.controller.controller import Controller
 from millstream.errors import ConfigError, KafkaStorageError, RequestTimedOut
 from millstream.net.socket_server import SocketServer
@@ -165,6 +167,34 @@ async def test_a_failed_step_of_the_stop_keeps_no_other_from_being_taken(
     assert node.state is BrokerState.NOT_RUNNING
     assert (tmp_path / CLEAN).exists()
     assert "shutdown: giving leadership away failed" in caplog.text
+
+
+async def test_the_steps_of_a_stop_come_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody new, leadership away, who waits is released, what was asked is answered, connections end, logs are closed."""
+    taken: list[str] = []
+
+    def noted(owner: type, step: str) -> None:
+        act = getattr(owner, step)
+
+        def note(*arguments: Any) -> Any:
+            taken.append(f"{owner.__name__}.{step}")
+            return act(*arguments)
+
+        monkeypatch.setattr(owner, step, note)
+
+    for owner, step in (
+        (SocketServer, "stop_accepting"), (BrokerSession, "leave"), (NodeParts, "release_waiting"),
+        (SocketServer, "drain"), (NodeTasks, "cancel_all"), (NodeParts, "close"), (SocketServer, "close"),
+    ):  # fmt: skip
+        noted(owner, step)
+    await live(process(tmp_path))
+    first_times = list(dict.fromkeys(taken))  # some are taken again, to no effect
+    assert first_times == [
+        "SocketServer.stop_accepting", "BrokerSession.leave", "NodeParts.release_waiting",
+        "SocketServer.drain", "NodeTasks.cancel_all", "SocketServer.close", "NodeParts.close",
+    ]  # fmt: skip
 
 
 async def test_controlled_shutdown_can_be_left_out(
