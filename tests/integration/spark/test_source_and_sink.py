@@ -50,6 +50,38 @@ class Copy:
         return sorted(ds.dataset(files).to_table().to_pylist(), key=lambda row: row["offset"])
 
 
+def test_updates_of_an_aggregate_go_out_through_batches(
+    spark: Any, topics: Any, tmp_path: Path
+) -> None:
+    source, out = topics.new(), topics.new()
+    topics.put(source, [{"value": value} for value in (b"a", b"b", b"a")])
+    broker = {"bootstrap.servers": topics.bootstrap_servers}
+    counts = (
+        spark.readStream.format("millstream")
+        .options(subscribe=source, startingOffsets="earliest", **broker)
+        .load()
+        .groupBy("value")
+        .count()
+        .selectExpr("value AS key", "CAST(count AS STRING) AS value")
+    )
+
+    def write(rows: Any, _batch: int) -> None:
+        rows.write.format("millstream").options(topic=out, **broker).mode("append").save()
+
+    def run() -> None:
+        query = (
+            counts.writeStream.outputMode("update")
+            .foreachBatch(write)
+            .option("checkpointLocation", str(tmp_path))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(400)
+
+    started(run)
+    assert sorted((r["key"], r["value"]) for r in topics.get(out)) == [(b"a", b"2"), (b"b", b"1")]
+
+
 @pytest.fixture
 def copy(spark: Any, topics: Any, tmp_path: Path) -> Copy:
     return Copy(spark, topics, topics.new(), tmp_path)
