@@ -55,8 +55,8 @@ def require_continuation(
             raise StoreOutOfDate(
                 f"the stores of task {task_id} in {directory} on {gethostname()} have counted topic {topic} up to offset "
                 f"{counted}, and this micro-batch begins at {start}: the records between were counted in another directory, "
-                "by another executor with a disk of its own, or these stores are an old copy. Counting on would give wrong "
-                "results. Let all executors share one directory, or run one executor. "
+                "by another executor with a disk of its own, or these stores are an old copy, or the checkpoint is new and retention "
+                "took them. Counting on would give wrong results. Let all executors share one directory, or run one executor. "
                 f"To go on, stop the query and delete {directory}/{task_id}: its stores are then restored from their changelogs"
             )
 
