@@ -152,11 +152,7 @@ def checked_batches(
     batches = CheckedBatches([], [], [records], len(records))
     for header, view in iterate_batches(records, strict=True):
         if origin is AppendOrigin.CLIENT:
-            _check_size(header.size_bytes, config)
-            validate_structure(header, view)
-            validate_produced_batch(header)
-            if header.base_offset != 0:
-                raise InvalidRecord(f"a producer's batch begins at 0, not at {header.base_offset}")
+            _check_header(header, view, config)
         else:
             validate_batch(header, view)
         batches.headers.append(header)
@@ -165,10 +161,22 @@ def checked_batches(
         raise CorruptMessage("there is no batch in the records")
     if origin is AppendOrigin.CLIENT:
         _apply_topic_rules(batches, config, now, allowance)
-    if batches.size_bytes > config.segment_bytes:
-        raise RecordListTooLarge(
-            f"{batches.size_bytes} bytes do not fit into one segment of {config.segment_bytes}"
-        )
+    _check_segment(batches, config)
+    return batches
+
+
+def checked_batch(
+    header: BatchHeader,
+    view: memoryview,
+    config: LogConfig,
+    now: Instant,
+    allowance: Allowance | None = None,
+) -> CheckedBatches:
+    """The same for one batch of a client, whose header has been read already. Raises what `checked_batches` raises."""
+    _check_header(header, view, config)
+    batches = CheckedBatches([header], [view], [view], len(view))
+    _apply_topic_rules(batches, config, now, allowance)
+    _check_segment(batches, config)
     return batches
 
 
@@ -187,6 +195,21 @@ def whole_batches(records: memoryview, log_end_offset: int) -> CheckedBatches:
         log_end_offset = header.next_offset
     batches.buffers.append(records[: batches.size_bytes])
     return batches
+
+
+def _check_header(header: BatchHeader, view: memoryview, config: LogConfig) -> None:
+    _check_size(header.size_bytes, config)
+    validate_structure(header, view)
+    validate_produced_batch(header)
+    if header.base_offset != 0:
+        raise InvalidRecord(f"a producer's batch begins at 0, not at {header.base_offset}")
+
+
+def _check_segment(batches: CheckedBatches, config: LogConfig) -> None:
+    if batches.size_bytes > config.segment_bytes:
+        raise RecordListTooLarge(
+            f"{batches.size_bytes} bytes do not fit into one segment of {config.segment_bytes}"
+        )
 
 
 def _check_size(size_bytes: int, config: LogConfig) -> None:
@@ -247,7 +270,8 @@ def _check_records(
     header: BatchHeader, section: memoryview, config: LogConfig, now: Instant, *, unlocked: bool
 ) -> int:
     """The largest timestamp. Raises InvalidRecord, or RefusedRecords and RefusedTimestamps with the first hundred at fault."""
-    earliest, latest = _time_bounds(config, now)
+    earliest = now.wall_ms - config.message_timestamp_before_max_ms
+    latest = min(now.wall_ms + config.message_timestamp_after_max_ms, _UNLIMITED)
     check = record_check.RecordCheck(
         section,
         header.record_count,
@@ -264,7 +288,8 @@ def _check_records(
         message = "only a broker may set log append time; send create time"
         count = min(header.record_count, _RECORD_ERRORS_MAX)
         raise RefusedTimestamps([RecordError(index, message) for index in range(count)], message)
-    return int(check.max_timestamp())
+    max_timestamp: int = check.max_timestamp()
+    return max_timestamp
 
 
 def _refusal(
@@ -291,11 +316,6 @@ def _refusal(
         )
     or_more = " or more" if len(errors) == _RECORD_ERRORS_MAX else ""
     return RefusedRecords(errors, f"{len(errors)}{or_more} records have no key: {no_key}")
-
-
-def _time_bounds(config: LogConfig, now: Instant) -> tuple[int, int]:
-    earliest = now.wall_ms - config.message_timestamp_before_max_ms
-    return earliest, min(now.wall_ms + config.message_timestamp_after_max_ms, _UNLIMITED)
 
 
 def _settle_times(

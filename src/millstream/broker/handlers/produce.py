@@ -55,12 +55,11 @@ from millstream.errors import (
 from millstream.log.append_check import (
     PART_COST_BYTES,
     Allowance,
-    AppendOrigin,
     CheckedBatches,
     RefusedRecords,
     RefusedTimestamps,
     TooMuchWork,
-    checked_batches,
+    checked_batch,
 )
 from millstream.metadata.topic_names import is_internal
 from millstream.model import TopicPartition, Uuid, uuid_text
@@ -76,7 +75,7 @@ from millstream.protocol.generated.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from millstream.records.batch import BATCH_HEADER_BYTES, read_header
+from millstream.records.batch import BATCH_HEADER_BYTES, BatchHeader, read_header
 from millstream.records.compression import Codec
 from millstream.replication.partition import ACKS_ALL, Partition
 from millstream.runtime import Instant
@@ -140,8 +139,14 @@ class _Appending:
 
     @classmethod
     def of(cls, request: ProduceRequest, context: RequestContext) -> Self:
+        topics = request.topic_data
+        if len(topics) == 1 and len(topics[0].partition_data) == 1:  # mostly, and faster so
+            topic, told = topics[0], list[PartitionProduceResponse]()
+            response = ProduceResponse([TopicProduceResponse(topic.name, topic.topic_id, told)])
+            part = _Part(_topic_name(topic, context), topic.partition_data[0], told)
+            return cls(request, context, context.now, response, iter(()), part)
         response = ProduceResponse()
-        parts = _parts(request.topic_data, context, response.responses)
+        parts = _parts(_without_repetition(topics), context, response.responses)
         return cls(request, context, context.now, response, parts, next(parts, None))
 
     def answered(self, response: PartitionProduceResponse) -> None:
@@ -157,8 +162,6 @@ def _parts(
     responses: list[TopicProduceResponse],
 ) -> Iterator[_Part]:
     """What is asked, with its place in `responses`."""
-    if len(topics) != 1 or len(topics[0].partition_data) != 1:
-        topics = _without_repetition(topics)
     for topic in topics:
         name = _topic_name(topic, context)
         told: list[PartitionProduceResponse] = []
@@ -240,9 +243,8 @@ async def _checked_elsewhere(part: _Part, appending: _Appending) -> CheckedBatch
     node = appending.context.node
     appending.now = node.clock.now()
     try:
-        partition, records = _addressed(part, appending)
-        config = partition.log.config
-        check = partial(checked_batches, records, config, appending.now, AppendOrigin.CLIENT)
+        partition, header, batch = _addressed(part, appending)
+        check = partial(checked_batch, header, batch, partition.log.config, appending.now)
         return await node.disk_pool.unpack(check)
     except KafkaError as error:
         return error
@@ -284,26 +286,24 @@ def _topic_name(topic: TopicProduceData, context: RequestContext) -> str | None:
     return found.name if found is not None else None
 
 
-def _addressed(part: _Part, appending: _Appending) -> tuple[Partition, memoryview]:
+def _addressed(part: _Part, appending: _Appending) -> tuple[Partition, BatchHeader, memoryview]:
     """Raises why nothing may be appended there, or not this, as far as that is told without looking at records."""
     request, context = appending.request, appending.context
     if part.topic is None:
         raise UnknownTopicId
     partition = context.node.partitions.get(part.topic, part.data.index)
-    records = _checked_records(part.topic, part.data, request, context)
+    header, records = _checked_records(part.topic, part.data, request, context)
     partition.check_leader()
     part.partition = partition
-    return partition, records
+    return partition, header, records
 
 
 def _check(part: _Part, appending: _Appending, allowance: Allowance) -> CheckedBatches | KafkaError:
     """Raises TooMuchWork."""
     allowance.take(PART_COST_BYTES)
     try:
-        partition, records = _addressed(part, appending)
-        return checked_batches(
-            records, partition.log.config, appending.now, AppendOrigin.CLIENT, allowance
-        )
+        partition, header, batch = _addressed(part, appending)
+        return checked_batch(header, batch, partition.log.config, appending.now, allowance)
     except KafkaError as error:
         return error
 
@@ -353,7 +353,7 @@ def _append(
 
 def _checked_records(
     topic: str, data: PartitionProduceData, request: ProduceRequest, context: RequestContext
-) -> memoryview:
+) -> tuple[BatchHeader, memoryview]:
     """What can be refused before the log sees it; the log checks the batch itself."""
     records = data.records
     if records is None or len(records) < BATCH_HEADER_BYTES:
@@ -373,7 +373,7 @@ def _checked_records(
         raise InvalidRequiredAcks(f"acks must be -1 (all), 0 or 1, not {request.acks}")
     if is_internal(topic) and context.client_id != ADMIN_CLIENT_ID:
         raise InvalidTopic(f"clients may not write to the internal topic {topic}")
-    return records
+    return header, records
 
 
 # --- errors
