@@ -12,6 +12,8 @@ from typing import Final
 
 import click
 
+from millstream.cli.terminal import counted
+
 _NOT_FOUND: Final = 3
 _FILE = click.Path(exists=True, dir_okay=False)
 _OVERRIDE = click.option(
@@ -48,9 +50,9 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
         if reason is not None:
             click.echo(f"{name} has no effect: {reason}")
     for variable in gathered.not_understood:
-        click.echo(f"{variable} of the environment is no setting")
+        click.echo(f"{variable} of the environment is not a setting")
     count = sum(reason is None for reason in reasons.values())
-    click.echo(f"{file}: ok, {count} settings")
+    click.echo(f"{file}: ok, {counted(count, 'setting')}")
 
 
 @config.command(short_help="Show the value of a setting, where it comes from and what it does.")

@@ -24,12 +24,12 @@ from millstream.cli.group_options import (
 )
 from millstream.cli.rows import Row, finish, output_option, print_rows
 from millstream.cli.terminal import counted
+from millstream.errors import KafkaError
 
 if TYPE_CHECKING:
     from millstream.cli.group_reset import Known, Reset
     from millstream.clients.admin import GroupDescription
     from millstream.clients.blocking import Admin
-    from millstream.errors import KafkaError
     from millstream.model import TopicPartition
 
 _topic = click.option(
@@ -118,11 +118,17 @@ def reset_offsets(
     where = _Where(**given)
     reset = _reset(where)
     rows: list[Row] = []
-    errors: dict[tuple[str, TopicPartition], KafkaError] = {}
+    errors: dict[tuple[str, TopicPartition | None], KafkaError] = {}
     with cluster.admin() as admin:
         for group_id in wanted_groups(admin, names, more, all_groups=all_groups):
-            shared = is_share_group(_without_members(admin, group_id))
-            plan = _plan(admin, group_id, reset, where, shared=shared)
+            try:
+                shared = is_share_group(_without_members(admin, group_id))
+                plan = _plan(admin, group_id, reset, where, shared=shared)
+            except KafkaError as error:
+                errors[group_id, None] = (
+                    error  # the other groups are handled, and told of, all the same
+                )
+                continue
             if export:
                 click.echo(plan_text(plan), nl=False)
             elif execute:
@@ -135,7 +141,7 @@ def reset_offsets(
             ]
     if not export:
         print_rows(rows, output, _RESET_COLUMNS)
-    if not execute and not export:
+    if rows and not execute and not export:
         click.echo("nothing was changed; add --execute to change the offsets", err=True)
     finish(errors, output)
 

@@ -176,3 +176,21 @@ def test_offsets_of_a_share_group_are_moved_and_deleted(
     assert (gone.returncode, json.loads(gone.stdout)["result"]) == (0, "deleted")
     none = eventually(lambda: run("groups", "describe", group), lambda done: not done.stdout)
     assert none.stderr == f"group {group} has no offsets\n"
+
+
+def test_a_group_that_cannot_be_reset_does_not_hide_the_others(
+    run: Run, topic: str, bootstrap: str
+) -> None:
+    """The first of two has a member; the offsets of the second are changed, and the table says so."""
+    run("produce", topic, given="1\n2\n")
+    with blocking.Consumer(bootstrap_servers=bootstrap, group_id=f"busy-{topic}") as consumer:
+        consumer.subscribe([topic])
+        while not consumer.assignment():
+            consumer.poll(timeout_ms=100)
+        done = run("groups", "reset-offsets", f"busy-{topic}", f"idle-{topic}", "--topic", topic,
+                   "--to-earliest", "--execute", "--output", "jsonl")  # fmt: skip
+    assert done.returncode == 1
+    assert json.loads(done.stdout) == {
+        "group": f"idle-{topic}", "topic": topic, "partition": 0, "new_offset": 0,
+    }  # fmt: skip
+    assert json.loads(done.stderr)["error"] == "NON_EMPTY_GROUP"
