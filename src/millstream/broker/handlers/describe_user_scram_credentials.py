@@ -10,7 +10,7 @@ from collections import Counter
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
-from millstream.errors import DuplicateResource, ResourceNotFound
+from millstream.errors import DuplicateResource, KafkaError, ResourceNotFound
 from millstream.metadata.image import MetadataImage
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_user_scram_credentials import (
@@ -65,5 +65,5 @@ def _described(
 
 def _refused(name: str, code: int, problem: str) -> DescribeUserScramCredentialsResult:
     return DescribeUserScramCredentialsResult(
-        user=name, error_code=code, error_message=f"{problem}: {name}"
+        user=name, error_code=code, error_message=str(KafkaError(f"{problem}: {name}"))
     )

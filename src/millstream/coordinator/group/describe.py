@@ -23,7 +23,7 @@ def describe_group(groups: Groups, group_id: str, version: int) -> DescribedGrou
         if version >= _FIRST_VERSION_THAT_KNOWS_GROUP_ID_NOT_FOUND:
             described.error_code = GroupIdNotFound.code
             why = "not found" if group is None else "is not a classic group"
-            described.error_message = f"Group {group_id} {why}."
+            described.error_message = str(GroupIdNotFound(f"Group {group_id} {why}."))
         return described
     is_stable = group.state is GroupState.STABLE
     return DescribedGroup(

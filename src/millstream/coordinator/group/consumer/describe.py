@@ -30,7 +30,7 @@ def describe_group(groups: Groups, group_id: str, version: int, turn: Turn) -> D
         return DescribedGroup(
             group_id=group_id,
             error_code=GroupIdNotFound.code,
-            error_message=f"Group {group_id} {why}.",
+            error_message=str(GroupIdNotFound(f"Group {group_id} {why}.")),
         )
     members = group.members.values()
     return DescribedGroup(

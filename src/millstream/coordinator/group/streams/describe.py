@@ -43,7 +43,9 @@ def describe_group(groups: Groups, group_id: str) -> wire.DescribedGroup:
 
 def _not_found(group_id: str, message: str) -> wire.DescribedGroup:
     return wire.DescribedGroup(
-        error_code=GroupIdNotFound.code, error_message=message, group_id=group_id
+        error_code=GroupIdNotFound.code,
+        error_message=str(GroupIdNotFound(message)),
+        group_id=group_id,
     )
 
 
