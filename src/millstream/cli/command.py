@@ -73,11 +73,18 @@ def fail(error: Exception, *, as_json: bool = False) -> NoReturn:
 def tell(error: Exception, *, as_json: bool = False) -> None:
     """One line: a sentence, or a JSON object with the error's name."""
     name = error.name if isinstance(error, KafkaError) else type(error).__name__
-    sentence = printable(" ".join(str(error).split())) or name
+    sentence = printable(" ".join(_sentence(error).split())) or name
     if as_json:
         click.echo(json.dumps({"error": name, "message": sentence}), err=True)
     else:
         click.echo(f"error: {sentence}", err=True)
+
+
+def _sentence(error: Exception) -> str:
+    """Without the number of an error of the operating system: the file and the reason say it all."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return str(error)
 
 
 def exit_code(error: Exception) -> int:

@@ -167,7 +167,7 @@ def _reset(options: _Where) -> Reset | None:
         chosen.append(Reset("time", timestamp_ms(options.to_datetime)))
     if options.by_duration is not None:
         ago = duration_ms(options.by_duration)
-        chosen.append(Reset("time", SystemClock().now().wall_ms - ago))
+        chosen.append(Reset("time", max(0, SystemClock().now().wall_ms - ago)))
     if options.from_file is not None:
         chosen.append(None)  # the file says it for each partition
     if len(chosen) != 1:

@@ -99,6 +99,13 @@ def test_a_groups_lag_is_seen_and_moved(run: Run, topic: str) -> None:
     assert run("groups", "delete", group).returncode == 3
 
 
+def test_a_duration_longer_than_time_itself_means_the_beginning(run: Run, topic: str) -> None:
+    run("produce", topic, given="1\n")
+    done = run("groups", "reset-offsets", f"group-{topic}", "--topic", topic,
+               "--by-duration", "P9999999D", "--output", "jsonl")  # fmt: skip
+    assert (done.returncode, json.loads(done.stdout)["new_offset"]) == (0, 0)
+
+
 def test_what_is_wrong_with_a_reset_is_told_before_anything_is_asked(run: Run) -> None:
     done = run("groups", "reset-offsets", "g", "--to-earliest", "--to-latest", "--all-topics")
     assert done.returncode == 2

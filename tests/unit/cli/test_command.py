@@ -49,6 +49,11 @@ def test_a_failure_is_one_line_and_a_code_that_scripts_can_ask(error: Exception,
     assert run(error) == (code, "", "error: broken\n")
 
 
+def test_a_file_that_cannot_be_read_is_named_without_a_number() -> None:
+    error = FileNotFoundError(2, "No such file or directory", "/nowhere")
+    assert run(error) == (1, "", "error: /nowhere: No such file or directory\n")
+
+
 def test_several_lines_become_one() -> None:
     assert run(MillstreamError("a\n  b"))[2] == "error: a b\n"
 
