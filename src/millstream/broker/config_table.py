@@ -75,18 +75,18 @@ _LISTENERS = (
         ("PLAINTEXT://127.0.0.1:9092",),
         "Addresses to listen on, as NAME://HOST:PORT; an empty host means all, port 0 any free one. "
         "Kafka's default listens on all addresses; this one is not reachable from outside until you say so. While the broker runs "
-        "it can be set to what it is, and not changed.",
+        "changing it is refused; setting the current value is accepted.",
         dynamic=_PER_BROKER,
     ),
     words(
         "advertised.listeners",
         None,
-        "Addresses told to clients. Default: `listeners`, with this machine's name where that says all addresses.",
+        "Addresses that clients are given. Default: `listeners`, with this machine's name in place of 0.0.0.0.",
     ),
     string(
         "listener.security.protocol.map",
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-        "Protocol of each listener name. PLAINTEXT is supported. While the broker runs it can be set to what it is, and not changed.",
+        "Protocol of each listener name. PLAINTEXT is supported. Changing it while the broker runs is refused; setting the current value is accepted.",
         dynamic=_PER_BROKER,
     ),
     words("controller.listener.names", ("CONTROLLER",), "Names in `listeners` that belong to the controller quorum."),
@@ -176,7 +176,7 @@ _CLEANER = (
     double(
         "log.cleaner.io.max.bytes.per.second", _DOUBLE_MAX, None, "Most bytes that the cleaner reads and writes in a second.", _DYNAMIC
     ),
-    long("log.cleaner.backoff.ms", 15_000, at_least(0), "Pause of the cleaner when nothing is dirty enough.", _DYNAMIC),
+    long("log.cleaner.backoff.ms", 15_000, at_least(0), "How long the cleaner waits when no log needs compaction.", _DYNAMIC),
 )  # fmt: skip
 
 _TELEMETRY = (
@@ -202,7 +202,7 @@ _QUORUM = (
         _ONE_NODE, integer("controller.quorum.election.timeout.ms", 1_000, at_least(0), "Wait before an election is tried again.")
     ),
     without_effect(
-        _ONE_NODE, integer("controller.quorum.fetch.timeout.ms", 2_000, at_least(0), "A leader not heard of for this long is replaced.")
+        _ONE_NODE, integer("controller.quorum.fetch.timeout.ms", 2_000, at_least(0), "If the leader sends nothing for this long, a new one is elected.")
     ),
     integer("broker.heartbeat.interval.ms", 2_000, at_least(1), "Time between two heartbeats to the controller."),
     integer("broker.session.timeout.ms", 9_000, at_least(1), "A broker silent for this long is fenced."),
@@ -215,7 +215,7 @@ _QUORUM = (
         "metadata.log.max.snapshot.interval.ms", 3_600_000, at_least(0),
         "Time after which the next change of metadata leads to a snapshot; 0 for never.",
     ),
-    long("metadata.max.retention.bytes", 104_857_600, None, "Size of metadata log and snapshots above which the oldest go."),
+    long("metadata.max.retention.bytes", 104_857_600, None, "When the metadata log and its snapshots are larger than this, the oldest are deleted."),
     long("metadata.max.retention.ms", 604_800_000, None, "Age above which snapshots, and the log before the next one, go."),
 )  # fmt: skip
 

@@ -192,7 +192,7 @@ _TRANSACTIONS = (
         _DYNAMIC,
     ),
     integer("add.partitions.to.txn.retry.backoff.ms", 20, at_least(1), "Pause before a partition that its transaction cannot take yet is tried again."),
-    integer("add.partitions.to.txn.retry.backoff.max.ms", 100, at_least(0), "How long such a partition is tried before its producer is told."),
+    integer("add.partitions.to.txn.retry.backoff.max.ms", 100, at_least(0), "Longest time of these retries; after it the producer gets the error."),
     without_effect(
         "two-phase commit needs a version of InitProducerId that Kafka 4.3 does not serve either",
         boolean("transaction.two.phase.commit.enable", False, "Allow transactions without a timeout, which a coordinator elsewhere ends."),

@@ -27,7 +27,7 @@ _RULES = (
         "With Kafka's standard authorizer named here, access control rules are stored and told. They are not enforced yet.",
         OneOf(("", STANDARD_AUTHORIZER)),
     ),
-    _of_authorizer("super.users", "", "Principals that rules do not hold for."),
+    _of_authorizer("super.users", "", "Principals to whom access rules do not apply."),
     _of_authorizer(
         "allow.everyone.if.no.acl.found", "false", "Whether a resource without rules is open.", OneOf(("true", "false"), any_case=True)
     ),
