@@ -61,8 +61,10 @@ class FakePartitions:
             for name, log in logs.items()
         }
 
+        self.tried_to_open = 0
+
     def open_refused(self) -> None:
-        pass
+        self.tried_to_open += 1
 
     def all(self) -> list[tuple[TopicPartition, Any]]:
         return list(self.hosted.items())
@@ -165,6 +167,12 @@ async def test_recovery_points_of_every_directory_are_written() -> None:
     await background.checkpoint_recovery_points()
     await background.checkpoint_recovery_points()
     assert [each.recovery_points for each in directories] == [2, 2]
+
+
+async def test_logs_that_the_disk_refused_are_tried_again() -> None:
+    partitions = FakePartitions()
+    await work(FakeDirectory(), partitions, []).open_refused_logs()
+    assert partitions.tried_to_open == 1
 
 
 async def test_each_task_comes_back_after_the_time_that_is_set_for_it(

@@ -107,6 +107,18 @@ async def test_requests_are_handled_one_after_the_other_and_answered_when_commit
     assert sorted(log.runner.image.topics.by_name) == ["a", "b"]
 
 
+async def test_what_was_written_is_applied_before_its_answer_leaves(log: Log) -> None:
+    told: list[tuple[bool, bool]] = []
+    asked = create(log, "a")
+    log.runner.subscribe(
+        lambda published: told.append(("a" in published.image.topics.by_name, asked.done()))
+    )
+    await asyncio.sleep(0)
+    log.commit()
+    await asked
+    assert told == [(True, False)]
+
+
 async def test_who_leads_no_more_refuses_what_waits_and_does_no_work(log: Log) -> None:
     waiting = create(log, "a")
     await asyncio.sleep(0)

@@ -22,6 +22,8 @@ class World:
     def __init__(self, interval_ms: int) -> None:
         self.now_ms, self.position, self.committed = 0, 0, 0
         self.error: KafkaError | None = None
+        self.commits: list[Callable] = []
+        self.is_slow = False
         cluster: Any = SimpleNamespace(
             now_ms=lambda: self.now_ms,
             backoff=SimpleNamespace(delay_ms=lambda _attempt, _random: 100),
@@ -34,6 +36,9 @@ class World:
         return {PARTITION: OffsetAndMetadata(self.position)}
 
     def commit_soon(self, offsets: dict[TopicPartition, OffsetAndMetadata], told: Callable) -> None:
+        self.commits.append(told)
+        if self.is_slow:
+            return
         if self.error is None:
             self.committed = offsets[PARTITION].offset
         told(offsets, self.error)
@@ -56,6 +61,24 @@ def test_a_crash_repeats_what_was_returned_since_the_last_commit(
     world = World(interval_ms)
     world.poll_for(seconds)
     assert world.position - world.committed == repeated
+
+
+def test_the_first_commit_comes_an_interval_after_the_first_call() -> None:
+    world = World(5_000)
+    world.poll_for(5)
+    assert world.commits == []
+    world.poll_for(1)
+    assert len(world.commits) == 1
+
+
+def test_while_a_commit_is_under_way_no_other_is_sent() -> None:
+    world = World(1_000)
+    world.is_slow = True
+    world.poll_for(10)
+    (told,) = world.commits
+    told({}, None)
+    world.poll_for(1)
+    assert len(world.commits) == 2
 
 
 def test_a_commit_that_failed_for_the_moment_is_tried_again_after_a_backoff() -> None:

@@ -324,10 +324,10 @@ def test_a_batch_that_is_too_large_is_cut_in_two_and_deliveries_follow() -> None
     assert batch.outcome is None
     assert batch.halves is not None
     (first,) = world.drain()
-    assert (numbers(first)[2], values(first)) == (0, [b"a"])
+    assert (numbers(first), values(first)) == ((77, 0, 0), [b"a"])
     world.answer(first, offset=10)
     (second,) = world.drain()
-    assert (numbers(second)[2], values(second)) == (1, [b"b", b"c"])
+    assert (numbers(second), values(second)) == ((77, 0, 1), [b"b", b"c"])
     world.answer(second, offset=11)
     assert [batch.metadata_of(index).offset for index in range(3)] == [10, 11, 12]
     assert world.accumulator.memory_used == 0

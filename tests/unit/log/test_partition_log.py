@@ -451,6 +451,18 @@ def test_retention_by_size_drops_what_exceeds_it(world):
     assert log.log_start_offset == (4 * one - 250) // one
 
 
+@pytest.mark.parametrize(
+    ("limits", "left"),
+    [({"retention_bytes": 0}, 3), ({"retention_bytes": -1}, 0), ({"retention_ms": 0}, 3)],
+)
+def test_a_limit_of_zero_keeps_nothing_and_a_negative_one_everything(world, limits, left):
+    log = world.open(LogConfig(**{"segment_bytes": 200, "retention_ms": -1, **limits}))
+    for _ in range(3):
+        world.append(log, b"x" * 50)
+    assert log.maintain(upper_bound=3, now=world.later(1)) == left
+    assert log.log_start_offset == left
+
+
 @pytest.mark.parametrize(("policies", "left"), [({"compact"}, 0), ({"compact", "delete"}, 4)])
 def test_a_log_that_is_only_compacted_loses_nothing_by_age_or_size(world, policies, left):
     log = world.open(
