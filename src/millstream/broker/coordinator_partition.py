@@ -48,7 +48,9 @@ _LOGGER = logging.getLogger(__name__)
 LOAD_CHUNK_BYTES: Final = 256 * 1024
 RECORDS_A_TURN: Final = 200
 """Replayed between two breaths of the event loop."""
-APPENDS_PER_BREATH: Final = 64
+OPERATIONS_PER_TURN: Final = 16
+WORK_PER_BREATH: Final = 64
+"""Turns, operations and records between two breaths: a millisecond or two."""
 
 ShardT = TypeVar("ShardT", bound=Shard)
 DecodeRecord = Callable[[bytes, bytes | None], tuple[CoordinatorKey, CoordinatorValue | None]]
@@ -171,19 +173,20 @@ class CoordinatorPartition(Generic[ShardT]):
 
     async def _advance(self) -> None:
         """Until nothing is due, giving way to others now and then."""
-        turns = 0
+        work = 0
         while not self._is_closed:
             now = self._services.clock.now()
-            ready = self._runtime.advance(now)
+            ready = self._runtime.advance(now, OPERATIONS_PER_TURN)
             self._deliver(ready.replies)
             for notice in ready.notices:
                 self._on_notice(self, notice)
             if ready.records:
                 self._append(ready.records, now)
-            elif not ready.replies:
+            elif not ready.replies and not ready.is_unfinished:
                 return
-            turns += 1
-            if turns % APPENDS_PER_BREATH == 0:
+            work += 1 + len(ready.records) + ready.is_unfinished * OPERATIONS_PER_TURN
+            if work >= WORK_PER_BREATH:
+                work = 0
                 await asyncio.sleep(0)
 
     async def _wait_for_work(self) -> None:

@@ -72,6 +72,8 @@ class Ready:
     records: Sequence[CoordinatorRecord] = ()
     replies: Sequence[Reply] = ()
     notices: Sequence[object] = ()
+    is_unfinished: bool = False
+    """As many operations as were allowed have run: more may be due."""
 
 
 class ShardState(Enum):
@@ -167,18 +169,21 @@ class CoordinatorRuntime(Generic[ShardT]):
             )
         self._operations.append((now.monotonic_ms, operation))
 
-    def advance(self, now: Instant) -> Ready:
-        """Runs what is due until something has to be written or nothing is left."""
+    def advance(self, now: Instant, operations_max: int = 2 * QUEUE_OPERATIONS_MAX) -> Ready:
+        """Runs what is due until something has to be written or nothing is left, `operations_max` at most."""
         self._fail_overdue(now)
-        while self._state is ShardState.ACTIVE and self._writing is None:
+        left = operations_max
+        while left and self._state is ShardState.ACTIVE and self._writing is None:
             result = self._run_next(now)
             if result is None:
                 break
             self._carry_out(result, now)
+            left -= 1
         return Ready(
             self._writing.records if self._writing else (),
             self._take_replies(),
             self._take_notices(),
+            is_unfinished=not left,
         )
 
     def next_deadline_ms(self) -> int | None:

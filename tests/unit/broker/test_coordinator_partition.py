@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 
 import pytest
 
@@ -31,6 +32,7 @@ from millstream.metadata.topic_config import LogConfig
 from millstream.model import ZERO_UUID, BrokerId, TopicPartition
 from millstream.protocol.generated.group_records import OffsetCommitValue
 from millstream.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from millstream.protocol.generated.list_groups import ListGroupsRequest
 from millstream.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -56,6 +58,9 @@ ME = BrokerId(1)
 NOW = Instant(1_700_000_000_000, 0)
 CALLER = CoordinatorContext(Token(0), 9, "client", "/127.0.0.1")
 OFFSETS = TopicPartition("__consumer_offsets", 0)
+
+
+LIST = ListGroupsRequest()
 
 
 class HeldFlusher:
@@ -345,3 +350,24 @@ async def test_a_long_log_is_loaded_in_pieces(
         await turns(100)
         assert position(coordinator) == 49
         assert coordinator._runtime.end_offset == 50
+
+
+@pytest.mark.parametrize("writes", [True, False], ids=["commits", "questions"])
+async def test_others_have_their_turn_while_many_requests_are_due(
+    world: World, writes: bool
+) -> None:
+    async with world.serving() as coordinator:
+        await turns()
+        answers = [
+            submit(coordinator, commit(number))
+            if writes
+            else coordinator.submit(
+                "list", lambda s, context, now: s.handle_list_groups(LIST, context, now), CALLER
+            )
+            for number in range(600)
+        ]
+        answered = []
+        while not all(answer.done() for answer in answers):
+            answered.append(sum(answer.done() for answer in answers))
+            await asyncio.sleep(0)
+        assert max(later - earlier for earlier, later in pairwise([*answered, 600])) <= 64

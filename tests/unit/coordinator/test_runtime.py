@@ -274,3 +274,14 @@ def test_the_queue_is_bounded() -> None:
         read(runtime, token)
     with pytest.raises(CoordinatorNotAvailable):
         read(runtime, QUEUE_OPERATIONS_MAX)
+
+
+def test_no_more_operations_run_at_once_than_are_allowed() -> None:
+    """Thousands may be queued, and others want their turn."""
+    runtime = loaded("old")
+    for token in (1, 2, 3):
+        read(runtime, token)
+    first = runtime.advance(at(0), operations_max=2)
+    assert ([reply.token for reply in first.replies], first.is_unfinished) == ([1, 2], True)
+    rest = runtime.advance(at(0), operations_max=2)
+    assert ([reply.token for reply in rest.replies], rest.is_unfinished) == ([3], False)
