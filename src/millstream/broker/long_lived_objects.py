@@ -16,9 +16,9 @@ from __future__ import annotations
 import gc
 import time
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
-_LONG_NS: Final = 5_000_000
+LONG_NS: Final = 5_000_000
 """Of CPU, for one full collection: some thirty thousand objects."""
 _OLDEST: Final = 2
 
@@ -26,7 +26,9 @@ _OLDEST: Final = 2
 class LongLivedObjects:
     """Within the block, what survives is frozen."""
 
-    def __init__(self) -> None:
+    def __init__(self, long_ns: int = LONG_NS) -> None:
+        """`long_ns`: CPU time of a full collection that shows so much alive that it is frozen."""
+        self._long_ns = long_ns
         self._begin_ns = 0
 
     def __enter__(self) -> Self:
@@ -48,10 +50,10 @@ class LongLivedObjects:
         gc.freeze()
         gc.collect()  # finds next to nothing, and the collector takes that as the size of what there is
 
-    def _collected(self, phase: str, info: dict[str, Any]) -> None:
+    def _collected(self, phase: str, info: dict[str, int]) -> None:
         if info["generation"] != _OLDEST:
             return
         if phase == "start":
             self._begin_ns = time.thread_time_ns()
-        elif time.thread_time_ns() - self._begin_ns > _LONG_NS:
+        elif time.thread_time_ns() - self._begin_ns > self._long_ns:
             gc.freeze()

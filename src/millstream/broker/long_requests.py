@@ -13,7 +13,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from millstream.controller.settings import RECORDS_PER_REQUEST_MAX
 from millstream.errors import PolicyViolation
@@ -32,6 +32,9 @@ TELLS_ALL: Final = frozenset(
     }
 )  # fmt: skip
 """Short requests whose answers may be long: they tell all that there is of something."""
+Element: TypeAlias = (
+    Any  # Any: whatever a list of a message holds; generated classes have nothing in common
+)
 Path = tuple[str, ...]
 """Names of lists, from the outermost in."""
 
@@ -44,7 +47,7 @@ class Lists:
     answered: Path
     per_part: int = ELEMENTS_PER_PART
     """Fewer where an element costs much; more where each part waits for the disk."""
-    records: Callable[[Any], int] = lambda _element: 0
+    records: Callable[[Element], int] = lambda _element: 0
     """How many records an element of the outermost list asks the metadata log for, at least. Of a whole request that many are
     too many, as in Kafka, although the parts would do."""
 
@@ -170,14 +173,14 @@ def joined(answers: Sequence[Message], lists: Lists) -> Message:
         if getattr(answer, "error_code", 0):
             return answer
     whole, name = answers[0], lists.answered[0]
-    together: list[Any] = []
+    together: list[Element] = []
     for answer in answers:
         _append(together, getattr(answer, name), lists.answered[1:])
     setattr(whole, name, together)
     return whole
 
 
-def _check_records(elements: Sequence[Any], lists: Lists) -> None:
+def _check_records(elements: Sequence[Element], lists: Lists) -> None:
     if sum(map(lists.records, elements)) > RECORDS_PER_REQUEST_MAX:
         raise PolicyViolation("Unable to perform excessively large batch operation.")
 
@@ -186,11 +189,11 @@ def _has_one_part(request: Message, lists: Lists) -> bool:
     return _is_short(getattr(request, lists.asked[0]), lists.asked[1:], lists.per_part)
 
 
-def _is_short(elements: Sequence[Any], inner: Path, limit: int) -> bool:
+def _is_short(elements: Sequence[Element], inner: Path, limit: int) -> bool:
     return len(elements) <= limit and _weight(elements, inner, limit) <= limit
 
 
-def _weight(elements: Iterable[Any], inner: Path, limit: int) -> int:
+def _weight(elements: Iterable[Element], inner: Path, limit: int) -> int:
     """How many elements there are at the innermost level; no more than needed to see that it is above `limit`."""
     if not inner:
         return sum(1 for _ in elements)
@@ -203,13 +206,13 @@ def _weight(elements: Iterable[Any], inner: Path, limit: int) -> int:
     return total
 
 
-def _pieces(elements: Sequence[Any], inner: Path, limit: int) -> Iterator[list[Any]]:
+def _pieces(elements: Sequence[Element], inner: Path, limit: int) -> Iterator[list[Element]]:
     """Lists of `limit` elements at the innermost level, or a few less."""
     if not inner:
         for begin in range(0, len(elements), limit):
             yield list(elements[begin : begin + limit])
         return
-    piece: list[Any] = []
+    piece: list[Element] = []
     room = limit
     for element in elements:
         for part, weight in _parts_of(element, inner, limit):
@@ -221,7 +224,7 @@ def _pieces(elements: Sequence[Any], inner: Path, limit: int) -> Iterator[list[A
     yield piece
 
 
-def _parts_of(element: Any, inner: Path, limit: int) -> Iterator[tuple[Any, int]]:
+def _parts_of(element: Element, inner: Path, limit: int) -> Iterator[tuple[Element, int]]:
     """The element whole if it is short, else several of it with parts of what it holds."""
     nested = getattr(element, inner[0])
     if not nested:
@@ -233,13 +236,13 @@ def _parts_of(element: Any, inner: Path, limit: int) -> Iterator[tuple[Any, int]
             yield _with(element, inner[0], piece), _weight(piece, inner[1:], limit)
 
 
-def _with(message: Any, name: str, value: object) -> Any:
+def _with(message: Element, name: str, value: object) -> Element:
     changed = copy.copy(message)
     setattr(changed, name, value)
     return changed
 
 
-def _append(together: list[Any], answers: list[Any], inner: Path) -> None:
+def _append(together: list[Element], answers: list[Element], inner: Path) -> None:
     """Where an element was cut, the last answer and the first of the next part are about the same: they become one."""
     if inner and together and answers and _are_of_one(together[-1], answers[0], inner[0]):
         _append(getattr(together[-1], inner[0]), getattr(answers[0], inner[0]), inner[1:])
@@ -247,7 +250,7 @@ def _append(together: list[Any], answers: list[Any], inner: Path) -> None:
     together += answers
 
 
-def _are_of_one(left: Any, right: Any, but_for: str) -> bool:
+def _are_of_one(left: Element, right: Element, but_for: str) -> bool:
     return all(
         getattr(left, name) == getattr(right, name)
         for name in left.__dataclass_fields__
