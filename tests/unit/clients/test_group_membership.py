@@ -219,3 +219,11 @@ def test_dynamic_members_leave_by_name_and_static_ones_stay() -> None:
 def test_members_are_cooperative_only_if_every_assignor_is() -> None:
     assert membership("cooperative-sticky").policy.is_cooperative
     assert not membership("range", "cooperative-sticky").policy.is_cooperative
+
+
+def test_who_forgets_its_membership_begins_anew() -> None:
+    member = stable()
+    member.forget_membership()
+    assert (member.state, member.member_id, member.generation_id) == (MemberState.UNJOINED, "", -1)
+    assert member.members == []
+    assert member.heartbeat_due_ms(0) is None

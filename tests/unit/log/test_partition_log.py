@@ -15,7 +15,9 @@ from millstream.log import AppendInfo, FileRange
 from millstream.metadata.topic_config import LogConfig
 from millstream.model import TopicPartition
 from millstream.records.batch import iterate_batches, read_header
+from millstream.records.builder import BatchOptions
 from millstream.records.compression import Codec
+from millstream.records.control import ControlType, build_end_transaction_marker
 
 
 def test_a_new_log_is_empty_and_starts_at_zero(world):
@@ -69,6 +71,30 @@ def test_one_bad_batch_refuses_the_whole_append(world):
     assert log.log_end_offset == 0
 
 
+def test_a_client_may_not_write_what_only_brokers_write(world):
+    log = world.open()
+    marker = build_end_transaction_marker(
+        ControlType.COMMIT, 0, 1_000, BatchOptions(producer_id=7, producer_epoch=0)
+    )
+    with pytest.raises(InvalidRecord, match="control records"):
+        log.append_as_leader(memoryview(marker), 0, world.now)
+    with pytest.raises(InvalidRecord, match="without a sequence"):
+        world.append(log, b"a", producer_id=7, producer_epoch=0, base_sequence=-1)
+    with pytest.raises(InvalidRecord, match="without a producer id"):
+        world.append(log, b"a", is_transactional=True)
+    assert log.log_end_offset == 0
+
+
+@pytest.mark.parametrize("limit", ["segment_bytes", "max_message_bytes"])
+def test_what_the_topic_unpacks_is_measured_again(world, limit):
+    packed = world.batch(b"a" * 5_000, codec=Codec.GZIP)
+    assert len(packed) < 1_000
+    log = world.open(LogConfig(**{"compression_type": "uncompressed", limit: 4_000}))
+    with pytest.raises(MessageTooLarge if limit == "max_message_bytes" else RecordListTooLarge):
+        log.append_as_leader(packed, 0, world.now)
+    assert log.log_end_offset == 0
+
+
 def test_a_batch_above_max_message_bytes_is_too_large(world):
     log = world.open(LogConfig(max_message_bytes=100))
     with pytest.raises(MessageTooLarge, match=r"max.message.bytes of the topic is 100"):
@@ -96,6 +122,7 @@ def test_log_append_time_replaces_the_producers_time(world):
     assert world.append(log, b"a", timestamp=5) == AppendInfo(0, 0, log_append_time_ms=1_000_000)
     header = read_header(world.read(log))
     assert (header.max_timestamp, header.is_log_append_time) == (1_000_000, True)
+    assert log.segments[0].largest_timestamp_ms == 1_000_000, "retention and look-ups go by it"
 
 
 def test_a_timestamp_too_far_in_the_future_is_refused(world):
