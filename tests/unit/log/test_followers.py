@@ -1,0 +1,66 @@
+"""What a follower takes of its leader's log."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.errors import (
+    CorruptMessage,
+    OffsetOutOfRange,
+)
+from millstream.log import AppendInfo
+
+
+def test_a_follower_keeps_the_leaders_offsets_and_epochs(world):
+    leader, follower = world.open(), None
+    world.append(leader, b"a", b"b", epoch=4)
+    data = memoryview(bytearray(world.read(leader)))
+    world.__init__()
+    follower = world.open()
+    assert follower.append_as_follower(data, world.now) == AppendInfo(0, 1)
+    assert follower.leader_epochs.entries == ((4, 0),)
+    with pytest.raises(OffsetOutOfRange, match="the log ends at 2"):
+        follower.append_as_follower(data, world.now)
+
+
+def test_a_follower_refuses_batches_that_go_back(world):
+    follower = world.open()
+    together = bytearray(world.batch(b"b", base_offset=5)) + world.batch(b"a", base_offset=3)
+    with pytest.raises(OffsetOutOfRange):
+        follower.append_as_follower(memoryview(together), world.now)
+    assert follower.log_end_offset == 0
+
+
+def test_a_follower_writes_nothing_when_its_leader_sent_no_whole_batch(world):
+    batch = world.batch(b"a" * 100)
+    follower = world.open()
+    for sent in (b"", bytes(batch[:20]), bytes(batch[:-1])):
+        assert follower.append_as_follower(memoryview(sent), world.now) == (-1, -1, -1, False)
+    assert follower.log_end_offset == 0
+    assert world.content("00000000000000000000.log") == b""
+
+
+def test_a_follower_cuts_a_last_batch_that_is_not_whole(world):
+    batches = [
+        world.batch(b"a"),
+        world.batch(b"b", base_offset=1),
+        world.batch(b"c", base_offset=2),
+    ]
+    whole = b"".join(batches[:2])
+    for missing in (1, len(batches[2]) - 10):
+        sent = whole + bytes(batches[2][:-missing])
+        world.__init__()
+        follower = world.open()
+        assert follower.append_as_follower(memoryview(sent), world.now) == AppendInfo(0, 1)
+        assert follower.log_end_offset == 2
+        assert world.content("00000000000000000000.log") == whole
+    assert follower.append_as_follower(batches[2], world.now) == AppendInfo(2, 2)
+
+
+def test_a_damaged_batch_before_the_cut_is_refused_by_a_follower(world):
+    damaged, cut = world.batch(b"a"), world.batch(b"b", base_offset=1)
+    damaged[-1] ^= 1
+    follower = world.open()
+    with pytest.raises(CorruptMessage):
+        follower.append_as_follower(memoryview(bytes(damaged) + bytes(cut[:-1])), world.now)
+    assert follower.log_end_offset == 0
