@@ -171,8 +171,12 @@ class Connection:
         ):
             self._stop_reading()
             return
-        self._take_turn(reads=True)
+        try:
+            self._read_requests(self._owner.turns.now_s() + TURN_S)
+        except ProtocolError as error:
+            self._refuse(error)
         if not self.is_closed:
+            self._end_turn()
             self._owner.was_active(self)
 
     def _stop_reading(self) -> None:
@@ -205,33 +209,26 @@ class Connection:
     # Starting requests
 
     def take_turn(self) -> None:
-        self._take_turn(reads=self._hung_up)
-        if not (self.is_closed or self._receiver.between_frames):
-            self._owner.was_active(self)
-
-    def _take_turn(self, *, reads: bool) -> None:
         """Starts what may be started, for the time of one turn."""
         end_s = self._owner.turns.now_s() + TURN_S
         try:
-            if self._next is not None or not self._receiver.needs_bytes:
-                self._start_requests(end_s)
-            if reads:
+            self._start_requests(end_s)
+            if self._hung_up and self._wants_bytes():
                 self._read_requests(end_s)
         except ProtocolError as error:
             self._refuse(error)
         if not self.is_closed:
             self._end_turn()
+            if not self._receiver.between_frames:
+                self._owner.was_active(self)
 
     def _read_requests(self, end_s: float) -> None:
         """One read, and more while a request is not complete."""
         left = _READ_BYTES_PER_TURN
-        while left > 0 and self._wants_bytes():
-            count = self._receive()
-            if count == 0:
-                return
+        while left > 0 and (count := self._receive()):
             left -= count
             self._start_requests(end_s)
-            if self._receiver.between_frames:
+            if self._receiver.between_frames or not self._wants_bytes():
                 return
 
     def _start_requests(self, end_s: float) -> None:
@@ -263,18 +260,20 @@ class Connection:
         return frame
 
     def _end_turn(self) -> None:
-        self._receiver.keep_rest()
-        self._hold_memory()
+        between_frames = self._receiver.between_frames
+        if not between_frames:
+            self._receiver.keep_rest()
+        if self._unanswered or self._held_bytes or not between_frames:
+            self._hold_memory(not between_frames)
         if self._writer.unsent_bytes and not self._writing:
             self._send()
         if not self.is_closed:
             self._read_if_wanted()
 
-    def _hold_memory(self) -> None:
+    def _hold_memory(self, in_request: bool) -> None:
         held_bytes = self._unanswered_bytes + self._receiver.held_bytes
         if self._next is not None:
             held_bytes += len(self._next)
-        in_request = not self._receiver.between_frames
         if (
             abs(held_bytes - self._held_bytes) > _UNTOLD_BYTES_MAX
             or in_request != self._held_in_request
@@ -376,7 +375,8 @@ class Connection:
         elif self._writer.unsent_bytes < before:
             self._owner.writes_moved(self)
             self._owner.writes_stalled(self)
-        self._hold_unsent(self._writer.buffered_bytes)
+        if self._writing or self._held_unsent_bytes:
+            self._hold_unsent(self._writer.buffered_bytes)
 
     def _hold_unsent(self, buffered_bytes: int) -> None:
         change = buffered_bytes - self._held_unsent_bytes

@@ -53,7 +53,8 @@ class FrameReceiver:
     def target(self) -> memoryview:
         """Where the next bytes of the stream go. Never empty. Only while bytes are needed."""
         if self._frame is None:
-            self.keep_rest()
+            if self._uncut:
+                self.keep_rest()
             return self._shared
         if self._filled == len(self._frame):
             self._frame += _GROWTH[: self._growth()]
@@ -92,7 +93,7 @@ class FrameReceiver:
 
     def keep_rest(self) -> None:
         """Before another connection reads: moves what was not cut out of the shared buffer."""
-        if self._uncut and self._uncut.obj is self._shared.obj:
+        if self._uncut.obj is self._shared.obj:
             self._uncut = memoryview(bytes(self._uncut))
 
     def _begin_frame(self, size: int, first_bytes: memoryview) -> None:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, Protocol
 
-TURN_S: Final = 0.0005
+TURN_S: Final = 0.001
 """Of one connection; a request that takes longer is a turn of its own."""
 ROUND_S: Final = 0.004
 """Of all of them, before others are served."""
