@@ -204,7 +204,7 @@ class Connection:
         """The client waits for no answer any more. What it sent before is still read to its end: some of it wants no answer."""
         self._hung_up = True
         self._forget_unanswered()
-        self.take_turn()
+        self._owner.turns.ask(self)
 
     # Starting requests
 

@@ -8,16 +8,16 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from tests.support.attacks import AttackedNode
 
-UNKNOWN_TOPIC = 3
-
 
 def test_a_request_for_many_topics_writes_a_short_line(tmp_path: Path) -> None:
-    names = [f"{'x' * 230}{number}" for number in range(20_000)]
+    names = [f"{'x' * 230}{number}" for number in range(2_000)]
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
     with AttackedNode(tmp_path) as node, node.client() as client:
         written = len(node.log)
         answer = client.ask(ApiKey.METADATA, 12, request)
-        assert {topic.error_code for topic in answer.topics} == {UNKNOWN_TOPIC}
-        line = node.log[written:]
-        assert "and 19,990 more were asked for and could not be created" in line
-        assert len(line) < 5_000
+        assert {topic.error_code for topic in answer.topics} == {0}
+        lines = node.log[written:].splitlines()
+        told = [line for line in lines if "did not exist and were created" in line]
+        assert told
+        assert max(map(len, told)) < 5_000
+        assert sum(map(len, told)) < sum(map(len, names)) / 2
