@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 import click
 
 from millstream.cli.arguments import as_text
-from millstream.cli.terminal import printable, shortened
+from millstream.cli.terminal import printable
+from millstream.quoting import some_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -145,7 +146,7 @@ def read_client_file(file: str | None) -> dict[str, str]:
         raise click.BadParameter(f"{file} is not a text in UTF-8: {error}") from error
     unknown = [key for key in settings if not _is_known(key)]
     if unknown:
-        names = printable(shortened(unknown))
+        names = printable(some_of(unknown))
         click.echo(f"warning: {file}: no client has a setting named {names}", err=True)
     return settings
 

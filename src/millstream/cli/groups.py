@@ -17,7 +17,7 @@ from millstream.cli.group_options import (
     wanted_groups,
 )
 from millstream.cli.rows import confirm, finish, named, note, output_option, print_rows, yes_option
-from millstream.cli.terminal import shortened
+from millstream.quoting import some_of
 
 if TYPE_CHECKING:
     from millstream.clients.admin import GroupDescription
@@ -210,7 +210,7 @@ def delete(
 ) -> None:
     """Delete groups that have no members, together with their committed offsets."""
     wanted = named(names, more, "GROUP")
-    confirm(f"Delete {shortened(wanted)} and what they committed", yes=yes)
+    confirm(f"Delete {some_of(wanted)} and what they committed", yes=yes)
     with cluster.admin() as admin:
         errors = admin.delete_groups(wanted).errors()
     good = [name for name in wanted if name not in errors]

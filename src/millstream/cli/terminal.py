@@ -20,11 +20,5 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def shortened(names: list[str], most: int = 10) -> str:
-    """The first few of a long list of names, and how many more there are."""
-    listed = ", ".join(names[:most])
-    return f"{listed} and {len(names) - most} more" if len(names) > most else listed
-
-
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")

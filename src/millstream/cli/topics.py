@@ -20,7 +20,8 @@ from millstream.cli.rows import (
     table,
     yes_option,
 )
-from millstream.cli.terminal import counted, printable, shortened
+from millstream.cli.terminal import counted, printable
+from millstream.quoting import some_of
 
 if TYPE_CHECKING:
     from millstream.clients.admin import TopicDescription
@@ -252,7 +253,7 @@ def _warn_of_alike(names: list[str]) -> None:
     dotted = [name for name in names if {".", "_"} & set(name)]
     if dotted:
         click.echo(
-            f"warning: {printable(shortened(dotted))}: metrics cannot tell '.' from '_' in names of topics;"
+            f"warning: {printable(some_of(dotted))}: metrics cannot tell '.' from '_' in names of topics;"
             " use only one of the two",
             err=True,
         )
@@ -347,7 +348,7 @@ def delete(
     from millstream.errors import UnknownTopicOrPartition
 
     wanted = named(names, more, "TOPIC")
-    confirm(f"Delete {shortened(wanted)} and all their records", yes=yes)
+    confirm(f"Delete {some_of(wanted)} and all their records", yes=yes)
     with cluster.admin() as admin:
         errors = admin.delete_topics(wanted).errors()
     results: dict[str, str | KafkaError] = dict.fromkeys(wanted, "deleted")
