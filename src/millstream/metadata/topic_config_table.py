@@ -257,8 +257,8 @@ _KEYS = (
         False,
         None,
         "Reserve the space of a whole segment when its file is created, where the file system can and a tenth of the disk stays free. "
-        "What is left is given back when the segment is full or the log is closed. (Kafka only makes the file longer, which on most "
-        "file systems takes no space.)",
+        "What is left is given back when the segment is full or the log is closed. Kafka only makes the file longer, which on most "
+        "file systems takes no space.",
         "log.preallocate",
     ),
     _key(

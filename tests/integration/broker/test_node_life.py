@@ -29,7 +29,7 @@ from millstream.records.record import iterate_records
 from millstream.runtime import Instant
 from millstream.testing.broker import Broker
 from millstream.testing.node_runner import NodeFailed
-from millstream.testing.raw_client import RawClient, batch_of, request_frame
+from millstream.testing.raw_client import RawClient, batch_of, is_alive, request_frame
 from tests.patience import LONG_ENOUGH_MS, wait_until
 
 STORAGE_ERROR, UNKNOWN_TOPIC, NOT_LEADER = 56, 3, 6
@@ -153,11 +153,13 @@ def test_clients_that_vanish_in_the_middle_of_a_request_leave_nothing_behind(
     descriptors = Path("/proc/self/fd")
     with Broker(data=tmp_path / "data") as broker:
         host, _, port = broker.bootstrap_servers.rpartition(":")
+        assert is_alive(broker.bootstrap_servers)  # it has opened all that it needs
         before = len(list(descriptors.iterdir()))
         for _ in range(50):
             with socket.create_connection((host, int(port))) as client:
                 client.sendall(b"\x00\x0f\x00\x00half")
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert is_alive(broker.bootstrap_servers)  # accepted after them
         wait_until(lambda: len(list(descriptors.iterdir())) <= before)
 
 

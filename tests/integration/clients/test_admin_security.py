@@ -147,7 +147,7 @@ async def test_scram_credentials_are_set_described_and_deleted(
     )
     assert deleted[ann] is None
     assert isinstance(deleted[bob], ResourceNotFound)
-    with pytest.raises(ConfigError, match="empty password"):
+    with pytest.raises(ConfigError, match="the password is empty"):
         await admin.alter_user_scram_credentials([UpsertScramCredential(ann, small, "")])
 
 

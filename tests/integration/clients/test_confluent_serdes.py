@@ -335,5 +335,5 @@ async def test_a_registry_without_guids_is_told_of(
     server: FakeSchemaRegistry, registry: SchemaRegistry
 ) -> None:
     server.contents.tells_guids = False
-    with pytest.raises(ConfigError, match="which this registry does not tell"):
+    with pytest.raises(ConfigError, match="which this registry does not return"):
         await write(confluent_avro(registry, ARRIVAL, id_in_header=True), UNITED)
