@@ -1,7 +1,8 @@
 """One fetch session: the partitions that a fetcher asked for, what it was told of them, and which of them are to be read.
 
-A partition that had nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
-a poll costs as much as what changed. What makes no progress and changes all the same (a directory that fails) is noticed by
+A partition that has nothing to tell is quiet: it is not read again before it makes progress, which the purgatory tells, so that
+a poll costs as much as what changed. Whether it is quiet is asked when its fetcher is told, in one step with following it: it may
+have made progress since it was read, or have had no place in the answer. What makes no progress and changes all the same (a directory that fails) is noticed by
 reading everything now and then.
 """
 
@@ -28,8 +29,8 @@ class FetchKey(NamedTuple):
 
 
 Answer = tuple[FetchKey, PartitionData]
-Locate = Callable[[FetchKey], TopicPartition | None]
-"""The partition that a key means now; None when there is none."""
+FindQuiet = Callable[[FetchKey, FetchPartition, PartitionData], TopicPartition | None]
+"""The partition of a key if it has no more to tell now than its fetcher is told; None if it has, or is not there."""
 
 
 @dataclass(slots=True)
@@ -89,26 +90,30 @@ class FetchSession:
             self._follower.leave(known.followed)
             del self._keys[known.followed]
 
-    def told(self, key: FetchKey, data: PartitionData, partition: TopicPartition | None) -> None:
-        """What the fetcher got of `key` from `partition` just now."""
+    def told(self, key: FetchKey, data: PartitionData, find_quiet: FindQuiet) -> None:
+        """What the fetcher gets of `key`."""
         known = self.partitions[key]
         known.remember(data)
         self.stirring.pop(key, None)
-        if data.records or data.error_code or data.diverging_epoch.epoch != -1:
+        if (
+            data.records
+            or data.error_code
+            or data.diverging_epoch.epoch != -1
+            or not self._is_followed(key, known, find_quiet(key, known.asked, data))
+        ):
             self.stirring[key] = None
-        elif known.followed is None:
-            self._maybe_follow(key, known, partition)
 
-    def _maybe_follow(
-        self, key: FetchKey, known: _SessionPartition, partition: TopicPartition | None
-    ) -> None:
+    def _is_followed(
+        self, key: FetchKey, known: _SessionPartition, quiet: TopicPartition | None
+    ) -> bool:
         """Not what another key follows already: a topic that was made again has the partitions of the old one by name."""
-        if partition is None or partition in self._keys:
-            self.stirring[key] = None
-            return
-        known.followed = partition
-        self._keys[partition] = key
-        self._follower.follow(partition)
+        if quiet is None:
+            return False
+        if known.followed is None and quiet not in self._keys:
+            known.followed = quiet
+            self._keys[quiet] = key
+            self._follower.follow(quiet)
+        return known.followed == quiet
 
     def maybe_read_all(self, now: Instant) -> None:
         if now.monotonic_ms - self._all_read_ms >= _READ_ALL_INTERVAL_MS:

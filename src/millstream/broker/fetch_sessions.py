@@ -1,15 +1,16 @@
 """Fetch sessions (KIP-227): what a consumer asks for is remembered, so that each fetch tells only what changed.
 
 Owns sessions, their epochs and which of them are given up when there are too many. Does not read partitions: a handler takes
-`FetchContext.partitions`, reads them, and lets the context choose what goes into the response.
+`FetchContext.partitions`, reads them, and lets the context choose what goes into the response. Reading and choosing may take
+turns with other requests, also of the same session.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Protocol, final
 
-from millstream.broker.fetch_session import Answer, FetchKey, FetchSession, Locate
+from millstream.broker.fetch_session import FetchKey, FetchSession, FindQuiet
 from millstream.broker.purgatory import Purgatory
 from millstream.errors import (
     FetchSessionIdNotFound,
@@ -17,7 +18,7 @@ from millstream.errors import (
     InvalidFetchSessionEpoch,
 )
 from millstream.model import ZERO_UUID
-from millstream.protocol.generated.fetch import FetchPartition, FetchRequest
+from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, PartitionData
 from millstream.runtime import Instant, Random
 
 NO_SESSION: Final = 0
@@ -44,8 +45,12 @@ class FetchContext(Protocol):
         """`tell` is called for a quiet partition that made progress, until it is None again."""
         ...
 
-    def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
-        """(session id, what to tell the fetcher). Called once."""
+    def begin_answer(self) -> int:
+        """The session's id. Called once, before `choose`."""
+        ...
+
+    def choose(self, key: FetchKey, data: PartitionData) -> bool:
+        """Whether the fetcher is told of it. The session takes it that it is."""
         ...
 
 
@@ -64,7 +69,7 @@ class FetchSessions:
         return len(self._sessions)
 
     def begin(
-        self, request: FetchRequest, version: int, now: Instant, locate: Locate
+        self, request: FetchRequest, version: int, now: Instant, find_quiet: FindQuiet
     ) -> FetchContext:
         """Raises FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError."""
         uses_topic_ids = version >= _FIRST_TOPIC_ID_VERSION
@@ -73,16 +78,16 @@ class FetchSessions:
             asked = _asked(request)
             if request.session_epoch == FINAL_EPOCH:
                 return _Sessionless(asked)
-            return _NewSession(self, asked, uses_topic_ids, now, locate)
+            return _NewSession(self, asked, uses_topic_ids, now, find_quiet)
         session = self._find(request, uses_topic_ids)
         _update(session, request)
         if not session.partitions:
             self._drop(session.session_id)
-            return _Sessionless([])
+            return _Sessionless({})
         session.epoch = 1 if session.epoch == _EPOCH_MAX else session.epoch + 1
         session.maybe_read_all(now)
         self._touch(session, now)
-        return _Incremental(session, locate)
+        return _Incremental(session, find_quiet)
 
     def _drop(self, session_id: int) -> None:
         session = self._sessions.pop(session_id, None)
@@ -146,7 +151,7 @@ class FetchSessions:
 
 @final
 class _Sessionless:
-    def __init__(self, asked: Sequence[tuple[FetchKey, FetchPartition]]) -> None:
+    def __init__(self, asked: Mapping[FetchKey, FetchPartition]) -> None:
         self._asked = asked
 
     @property
@@ -154,61 +159,65 @@ class _Sessionless:
         return not self._asked
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
-        return self._asked
+        return list(self._asked.items())
 
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
         """Everything is read, nothing is quiet."""
 
-    def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
-        return NO_SESSION, list(answers)
+    def begin_answer(self) -> int:
+        return NO_SESSION
+
+    def choose(self, _key: FetchKey, _data: PartitionData) -> bool:
+        return True
 
 
 @final
 class _NewSession:
-    """The first fetch of a session answers everything; the session exists only once it has been answered."""
+    """The first fetch of a session answers everything; the session exists only once it is answered."""
 
     def __init__(
         self,
         sessions: FetchSessions,
-        asked: Sequence[tuple[FetchKey, FetchPartition]],
+        asked: Mapping[FetchKey, FetchPartition],
         uses_topic_ids: bool,
         now: Instant,
-        locate: Locate,
+        find_quiet: FindQuiet,
     ) -> None:
         self._sessions = sessions
         self._asked = asked
         self._uses_topic_ids = uses_topic_ids
         self._now = now
-        self._locate = locate
+        self._find_quiet = find_quiet
+        self._session: FetchSession | None = None
 
     @property
     def is_empty(self) -> bool:
         return not self._asked
 
     def partitions(self) -> Sequence[tuple[FetchKey, FetchPartition]]:
-        return self._asked
+        return list(self._asked.items())
 
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
         """Everything is read, nothing is quiet."""
 
-    def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
-        session = None
+    def begin_answer(self) -> int:
         if self._asked:
-            session = self._sessions.create(len(self._asked), self._uses_topic_ids, self._now)
-        if session is None:
-            return NO_SESSION, list(answers)
-        for key, asked in self._asked:
-            session.ask(key, asked)
-        for key, data in answers:
-            session.told(key, data, self._locate(key))
-        return session.session_id, list(answers)
+            count = len(self._asked)
+            self._session = self._sessions.create(count, self._uses_topic_ids, self._now)
+        return NO_SESSION if self._session is None else self._session.session_id
+
+    def choose(self, key: FetchKey, data: PartitionData) -> bool:
+        if self._session is not None:
+            self._session.ask(key, self._asked[key])
+            self._session.told(key, data, self._find_quiet)
+        return True
 
 
 @final
 class _Incremental:
-    def __init__(self, session: FetchSession, locate: Locate) -> None:
+    def __init__(self, session: FetchSession, find_quiet: FindQuiet) -> None:
         self._session = session
-        self._locate = locate
+        self._find_quiet = find_quiet
 
     @property
     def is_empty(self) -> bool:
@@ -221,30 +230,28 @@ class _Incremental:
     def when_stirred(self, tell: Callable[[FetchKey, FetchPartition], None] | None) -> None:
         self._session.tell = tell
 
-    def choose(self, answers: Sequence[Answer]) -> tuple[int, list[Answer]]:
-        session = self._session
-        chosen: list[Answer] = []
-        for key, data in answers:
-            partition = session.partitions.get(key)
-            if partition is None:
-                continue  # forgotten by a later request of the same session
-            if partition.is_news(data):
-                chosen.append((key, data))
-            session.told(key, data, self._locate(key))
-        return session.session_id, chosen
+    def begin_answer(self) -> int:
+        return self._session.session_id
+
+    def choose(self, key: FetchKey, data: PartitionData) -> bool:
+        partition = self._session.partitions.get(key)
+        if partition is None:
+            return False  # forgotten by a later request of the same session
+        is_news = partition.is_news(data)
+        self._session.told(key, data, self._find_quiet)
+        return is_news
 
 
-def _asked(request: FetchRequest) -> list[tuple[FetchKey, FetchPartition]]:
-    asked = {
+def _asked(request: FetchRequest) -> dict[FetchKey, FetchPartition]:
+    return {
         FetchKey(topic.topic, topic.topic_id, partition.partition): partition
         for topic in request.topics
         for partition in topic.partitions
     }
-    return list(asked.items())
 
 
 def _update(session: FetchSession, request: FetchRequest) -> None:
-    for key, asked in _asked(request):
+    for key, asked in _asked(request).items():
         session.ask(key, asked)
     for key in _forgotten(request):
         session.forget(key)

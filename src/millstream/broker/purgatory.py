@@ -28,13 +28,12 @@ class DelayedOperation:
     def __init__(
         self,
         purgatory: Purgatory,
-        keys: tuple[TopicPartition, ...],
         deadline_ms: int,
         is_satisfied: Callable[[TopicPartition], bool],
     ) -> None:
         self._purgatory = purgatory
         self._future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self.keys = keys
+        self.keys: dict[TopicPartition, None] = {}
         self.deadline_ms = deadline_ms
         self.is_satisfied = is_satisfied
         self.is_registered = False
@@ -60,7 +59,7 @@ class DelayedOperation:
 class Follower:
     """Hears of every progress of the partitions it follows, until it is closed."""
 
-    __slots__ = ("_followers", "_keys", "on_progress")
+    __slots__ = ("_followers", "_is_closed", "_keys", "on_progress")
 
     def __init__(
         self,
@@ -69,10 +68,12 @@ class Follower:
     ) -> None:
         self._followers = followers
         self._keys: set[TopicPartition] = set()
+        self._is_closed = False
         self.on_progress = on_progress
 
     def follow(self, key: TopicPartition) -> None:
-        if key not in self._keys:
+        """Once closed, it follows nothing any more."""
+        if key not in self._keys and not self._is_closed:
             self._keys.add(key)
             self._followers.setdefault(key, {})[self] = None
 
@@ -85,6 +86,7 @@ class Follower:
                 del self._followers[key]
 
     def close(self) -> None:
+        self._is_closed = True
         for key in list(self._keys):
             self.leave(key)
 
@@ -116,20 +118,26 @@ class Purgatory:
         When too many wait already the operation is over as soon as it is awaited, as if its deadline had passed.
         """
         deadline_ms = self._clock.now().monotonic_ms + timeout_ms
-        operation = DelayedOperation(self, tuple(dict.fromkeys(keys)), deadline_ms, is_satisfied)
+        operation = DelayedOperation(self, deadline_ms, is_satisfied)
         if self._waiting >= self._operations_max:
             operation.finish(satisfied=False)
             return operation
         self._waiting += 1
         operation.is_registered = True
-        for key in operation.keys:
-            self._watchers.setdefault(key, {})[operation] = None
+        self.watch_also(operation, keys)
         self._sequence += 1
         is_earliest = not self._deadlines or deadline_ms < self._deadlines[0][0]
         heapq.heappush(self._deadlines, (deadline_ms, self._sequence, operation))
         if is_earliest:
             self._earlier_deadline.set()
         return operation
+
+    def watch_also(self, operation: DelayedOperation, keys: Iterable[TopicPartition]) -> None:
+        """More partitions whose progress may satisfy `operation`. Nothing when it is over already."""
+        if operation.is_registered:
+            for key in keys:
+                operation.keys[key] = None
+                self._watchers.setdefault(key, {})[operation] = None
 
     def follower(self, on_progress: Callable[[TopicPartition], None]) -> Follower:
         """One that follows nothing yet. `on_progress` is cheap and does not raise."""

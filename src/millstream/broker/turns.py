@@ -1,14 +1,18 @@
-"""Long loops of handlers that cannot be cut into parts give way to others now and then."""
+"""Long loops of handlers whose requests cannot be cut into parts give way to others now and then."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 ItemT = TypeVar("ItemT")
 _ITEMS_PER_TURN: Final = 1_000
-"""Of a few microseconds each."""
+"""Of about a microsecond each."""
+AT_ONCE: Final = 300
+"""As many partitions as a request reads, or answers, in one go."""
+_PARTITIONS_PER_TURN: Final = 100
+"""Of some ten microseconds each."""
 
 
 async def in_turns(items: Iterable[ItemT]) -> AsyncIterator[ItemT]:
@@ -17,3 +21,12 @@ async def in_turns(items: Iterable[ItemT]) -> AsyncIterator[ItemT]:
         yield item
         if number % _ITEMS_PER_TURN == 0:
             await asyncio.sleep(0)
+
+
+def turns_of(partitions: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
+    """All of them if they are few. Else a part for each turn: the caller gives way between two."""
+    if len(partitions) <= AT_ONCE:
+        yield partitions
+        return
+    for begin in range(0, len(partitions), _PARTITIONS_PER_TURN):
+        yield partitions[begin : begin + _PARTITIONS_PER_TURN]

@@ -6,20 +6,29 @@ max_bytes, except that the first batch of the first partition with data is sent 
 nothing at or after the last stable offset is sent, and aborted transactions are listed. Leader epochs (9+) fence readers with
 old metadata; the epoch of the last fetched record (12+) finds diverged logs. Sessions (KIP-227, 7+) remember what is asked for.
 Records of more than a few kilobytes are ranges of log files, sent without being read.
+
+Thousands of partitions are read, waited for and answered in turns with other requests. A partition may make progress between: one
+that is waited for is registered with the purgatory before its bytes are counted, and one that is answered is quiet in its session
+only if it has nothing more by then (`fetch_session.py`). So no progress is missed.
+
 Not supported: fetching as a replica (no partition has followers yet: NOT_LEADER_OR_FOLLOWER, as Kafka tells brokers that are no
 replica), fetching from followers (rack id is ignored, as without a replica selector).
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.fetch_session import Answer, FetchKey
 from millstream.broker.fetch_sessions import FetchContext
 from millstream.broker.leader_hints import leader_endpoints, leader_hint
+from millstream.broker.purgatory import Purgatory
 from millstream.broker.request_context import RequestContext
+from millstream.broker.turns import AT_ONCE, turns_of
 from millstream.errors import (
     CorruptMessage,
     InconsistentTopicId,
@@ -51,62 +60,81 @@ _READ_COMMITTED: Final = 1
 _TOPIC_ID_VERSION: Final = 13
 _LEADER_HINT_VERSION: Final = 16
 _BROKERS_FAULT: Final = (CorruptMessage.code, UnknownServerError.code)
+Asked = tuple[FetchKey, FetchPartition]
 _NOT_HOSTED: Final = (UnknownTopicOrPartition, UnknownTopicId)
 """Told by Kafka before it looks at logs, where no list of aborted transactions is empty instead of null."""
 
 
 class _Limits(NamedTuple):
+    max_wait_ms: int
     min_bytes: int
     max_bytes: int
     is_read_committed: bool
     is_replica: bool = False
 
 
-class _ReadAll(NamedTuple):
-    answers: list[Answer]
-    size_bytes: int
-    must_answer: bool
-    """A partition failed or diverged: waiting longer would not help the fetcher."""
-
-
 def handle(
     request: FetchRequest, context: RequestContext
 ) -> FetchResponse | Awaitable[FetchResponse]:
     node = context.node
-    session = node.fetch_sessions.begin(
-        request, context.version, context.now, lambda key: _located(key, context)
-    )
     limits = _limits(request, node.config.fetch_max_bytes)
-    read = _read_all(session.partitions(), limits, context)
-    if (
-        session.is_empty
-        or request.max_wait_ms <= 0
-        or read.must_answer
-        or read.size_bytes >= limits.min_bytes
-    ):
-        return _response(read, session, context)
-    waiting = _Waiting(session.partitions(), limits, context)
-    operation = node.purgatory.watch(waiting.partitions, request.max_wait_ms, waiting.is_satisfied)
+    session = node.fetch_sessions.begin(
+        request, context.version, context.now, partial(_quiet, limits, context)
+    )
+    asked = session.partitions()
+    if len(asked) > AT_ONCE:
+        return _handle_in_turns(asked, session, limits, context)
+    reading = _Reading(limits, context)
+    reading.add(asked)
+    if session.is_empty or reading.is_enough:
+        return _answer(reading.answers, session, context)
+    waiting = _Waiting(node.purgatory, limits, context)
+    session.when_stirred(waiting.stirred)
+    waiting.add(asked)
+    return _wait_and_answer(waiting, session, limits, context)
 
-    def stirred(key: FetchKey, asked: FetchPartition) -> None:
-        if waiting.is_satisfied_with(key, asked):
-            node.purgatory.satisfy(operation)
 
-    session.when_stirred(stirred)
+async def _handle_in_turns(
+    asked: Sequence[Asked], session: FetchContext, limits: _Limits, context: RequestContext
+) -> FetchResponse:
+    reading = await _read_in_turns(asked, limits, context)
+    if reading.is_enough:
+        return await _answer_in_turns(reading.answers, session, context)
+    waiting = _Waiting(context.node.purgatory, limits, context)
+    session.when_stirred(waiting.stirred)
+    try:
+        for part in turns_of(session.partitions()):
+            await asyncio.sleep(0)
+            if waiting.is_over:
+                break
+            waiting.add(part)
+    except BaseException:
+        waiting.end()
+        session.when_stirred(None)
+        raise
+    return await _wait_and_answer(waiting, session, limits, context)
 
-    async def wait() -> FetchResponse:
-        try:
-            await operation.wait()
-        finally:
-            session.when_stirred(None)
-        return _response(_read_all(session.partitions(), limits, context), session, context)
 
-    return wait()
+async def _wait_and_answer(
+    waiting: _Waiting, session: FetchContext, limits: _Limits, context: RequestContext
+) -> FetchResponse:
+    try:
+        await waiting.wait()
+    finally:
+        session.when_stirred(None)
+    asked = session.partitions()
+    if len(asked) > AT_ONCE:
+        reading = await _read_in_turns(asked, limits, context)
+        return await _answer_in_turns(reading.answers, session, context)
+    reading = _Reading(limits, context)
+    reading.add(asked)
+    return _answer(reading.answers, session, context)
 
 
 def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
     max_bytes = min(request.max_bytes, bytes_max)
     return _Limits(
+        request.max_wait_ms,
         min(request.min_bytes, max_bytes),
         max_bytes,
         request.isolation_level == _READ_COMMITTED,
@@ -117,29 +145,63 @@ def _limits(request: FetchRequest, bytes_max: int) -> _Limits:
 # --- reading
 
 
-def _read_all(
-    asked: Sequence[tuple[FetchKey, FetchPartition]], limits: _Limits, context: RequestContext
-) -> _ReadAll:
-    answers: list[Answer] = []
-    size_bytes = 0
-    must_answer = False
-    for key, partition in asked:
-        remaining = max(0, limits.max_bytes - size_bytes)
-        try:
-            found = _find_partition(key, context)
-            if limits.is_replica:
-                raise NotLeaderOrFollower("the broker that fetches is no replica of the partition")
-            read = found.read(
-                _position(partition, limits, remaining), min_one_batch=size_bytes == 0
-            )
-        except KafkaError as error:
-            answers.append((key, _refused(key, error, context)))
-            must_answer = True
-            continue
-        size_bytes += len(read.records)
-        must_answer = must_answer or read.diverging is not None
-        answers.append((key, _partition_data(key.partition, read)))
-    return _ReadAll(answers, size_bytes, must_answer)
+class _Reading:
+    """What is read for one answer, partition after partition."""
+
+    def __init__(self, limits: _Limits, context: RequestContext) -> None:
+        self._limits = limits
+        self._context = context
+        self._size_bytes = 0
+        self._must_answer = False
+        """A partition failed or diverged: waiting longer would not help the fetcher."""
+        self.answers: list[Answer] = []
+
+    @property
+    def is_enough(self) -> bool:
+        """The fetcher would not wait for more."""
+        return (
+            self._limits.max_wait_ms <= 0
+            or self._must_answer
+            or self._size_bytes >= self._limits.min_bytes
+        )
+
+    def add(self, asked: Sequence[Asked]) -> None:
+        limits, context, answers, size_bytes = (
+            self._limits,
+            self._context,
+            self.answers,
+            self._size_bytes,
+        )
+        for key, partition in asked:
+            remaining = max(0, limits.max_bytes - size_bytes)
+            try:
+                found = _find_partition(key, context)
+                if limits.is_replica:
+                    raise NotLeaderOrFollower(
+                        "the broker that fetches is no replica of the partition"
+                    )
+                read = found.read(
+                    _position(partition, limits, remaining), min_one_batch=size_bytes == 0
+                )
+            except KafkaError as error:
+                answers.append((key, _refused(key, error, context)))
+                self._must_answer = True
+                continue
+            size_bytes += len(read.records)
+            if read.diverging is not None:
+                self._must_answer = True
+            answers.append((key, _partition_data(key.partition, read)))
+        self._size_bytes = size_bytes
+
+
+async def _read_in_turns(
+    asked: Sequence[Asked], limits: _Limits, context: RequestContext
+) -> _Reading:
+    reading = _Reading(limits, context)
+    for part in turns_of(asked):
+        await asyncio.sleep(0)
+        reading.add(part)
+    return reading
 
 
 def _find_partition(key: FetchKey, context: RequestContext) -> Partition:
@@ -154,11 +216,27 @@ def _find_partition(key: FetchKey, context: RequestContext) -> Partition:
     return partition
 
 
-def _located(key: FetchKey, context: RequestContext) -> TopicPartition | None:
-    if key.topic_id == ZERO_UUID:
-        return TopicPartition(key.topic, key.partition)
-    topic = context.node.metadata.image.topic_by_id(key.topic_id)
-    return TopicPartition(topic.name, key.partition) if topic is not None else None
+def _quiet(
+    limits: _Limits,
+    context: RequestContext,
+    key: FetchKey,
+    asked: FetchPartition,
+    told: PartitionData,
+) -> TopicPartition | None:
+    """See `FindQuiet`."""
+    end = told.last_stable_offset if limits.is_read_committed else told.high_watermark
+    if asked.fetch_offset < end:
+        return None  # others took all the room of the answer
+    try:
+        partition = _find_partition(key, context)
+        partition.check_leader(max(NO_EPOCH, asked.current_leader_epoch))
+    except KafkaError:
+        return None  # the next fetch tells which error
+    made_no_progress = (
+        told.high_watermark == partition.high_watermark
+        and told.log_start_offset == partition.log_start_offset
+    )
+    return partition.topic_partition if made_no_progress else None
 
 
 def _position(asked: FetchPartition, limits: _Limits, remaining_bytes: int) -> FetchPosition:
@@ -213,55 +291,58 @@ def _refused(key: FetchKey, error: KafkaError, context: RequestContext) -> Parti
 
 
 class _Waiting:
-    """Counts the bytes that have become readable, one partition at a time."""
+    """Counts the bytes that have become readable, one partition at a time. Owns the operation that waits for them."""
 
-    def __init__(
-        self,
-        asked: Sequence[tuple[FetchKey, FetchPartition]],
-        limits: _Limits,
-        context: RequestContext,
-    ) -> None:
+    def __init__(self, purgatory: Purgatory, limits: _Limits, context: RequestContext) -> None:
+        self._purgatory = purgatory
         self._limits = limits
         self._context = context
         self._readable: dict[TopicPartition, int] = {}
         self._positions: dict[TopicPartition, tuple[Partition, FetchPosition]] = {}
         self._total = 0
-        for key, partition_asked in asked:
-            self._add(key, partition_asked)  # it was found a moment ago
+        self._operation = purgatory.watch((), limits.max_wait_ms, self._is_satisfied)
 
     @property
-    def partitions(self) -> list[TopicPartition]:
-        return list(self._positions)
+    def is_over(self) -> bool:
+        return self._operation.is_done
 
-    def is_satisfied(self, progressed: TopicPartition) -> bool:
+    def end(self) -> None:
+        self._purgatory.forget(self._operation)
+
+    def wait(self) -> Awaitable[bool]:
+        return self._operation.wait()
+
+    def add(self, asked: Sequence[Asked]) -> None:
+        """Each is watched first and counted then: what it got since it was read counts too."""
+        for key, partition in asked:
+            self._add(key, partition, is_watched=True)
+
+    def stirred(self, key: FetchKey, asked: FetchPartition) -> None:
+        """A partition that was quiet made progress. The session goes on telling of it."""
+        self._add(key, asked, is_watched=False)
+
+    def _add(self, key: FetchKey, asked: FetchPartition, *, is_watched: bool) -> None:
         try:
-            self._count(progressed)
+            partition = _find_partition(key, self._context)
+            name = partition.topic_partition
+            if is_watched:
+                self._purgatory.watch_also(self._operation, (name,))
+            position = _position(asked, self._limits, self._limits.max_bytes)
+            self._positions[name] = (partition, position)
+            if self._is_satisfied(name):
+                self._purgatory.satisfy(self._operation)
         except KafkaError:
-            return True  # the answer tells which error
-        return self._total >= self._limits.min_bytes
+            self._purgatory.satisfy(self._operation)  # the answer tells which error
 
-    def is_satisfied_with(self, key: FetchKey, asked: FetchPartition) -> bool:
-        """A partition that was quiet made progress."""
+    def _is_satisfied(self, progressed: TopicPartition) -> bool:
+        partition, position = self._positions[progressed]
         try:
-            self._add(key, asked)
+            readable = partition.readable_bytes(position)
         except KafkaError:
             return True  # see above
+        self._total += readable - self._readable.get(progressed, 0)
+        self._readable[progressed] = readable
         return self._total >= self._limits.min_bytes
-
-    def _add(self, key: FetchKey, asked: FetchPartition) -> None:
-        """Raises KafkaError."""
-        partition = _find_partition(key, self._context)
-        self._positions[partition.topic_partition] = (
-            partition,
-            _position(asked, self._limits, self._limits.max_bytes),
-        )
-        self._count(partition.topic_partition)
-
-    def _count(self, topic_partition: TopicPartition) -> None:
-        partition, position = self._positions[topic_partition]
-        readable = partition.readable_bytes(position)
-        self._total += readable - self._readable.get(topic_partition, 0)
-        self._readable[topic_partition] = readable
 
 
 # --- answering
@@ -283,23 +364,49 @@ def _count(key: FetchKey, data: PartitionData, context: RequestContext) -> None:
     metrics.bytesout += len(data.records or b"")
 
 
-def _response(read: _ReadAll, session: FetchContext, context: RequestContext) -> FetchResponse:
-    session_id, chosen = session.choose(read.answers)
-    topics: dict[tuple[str, bytes], FetchableTopicResponse] = {}
-    for key, data in chosen:
-        topic = topics.get(key[:2])
-        if topic is None:
-            topic = topics[key[:2]] = FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id)
-        topic.partitions.append(data)
-        _count(key, data, context)
-    response = FetchResponse(session_id=session_id, responses=list(topics.values()))
-    if read.must_answer and context.version >= _LEADER_HINT_VERSION:
-        leaders = [
-            data.current_leader.leader_id
-            for _, data in chosen
-            if data.current_leader.leader_id >= 0
-        ]
-        response.node_endpoints = [
-            NodeEndpoint(*found) for found in leader_endpoints(leaders, context)
-        ]
-    return response
+class _Answering:
+    """A response that is made partition after partition."""
+
+    def __init__(self, session: FetchContext, context: RequestContext) -> None:
+        self.response = FetchResponse(session_id=session.begin_answer())
+        self._session = session
+        self._context = context
+        self._topics: dict[tuple[str, bytes], FetchableTopicResponse] = {}
+        self._leaders: dict[int, None] = {}
+
+    def add(self, answers: Sequence[Answer]) -> None:
+        known_leaders = len(self._leaders)
+        for key, data in answers:
+            if not self._session.choose(key, data):
+                continue
+            topic = self._topics.get(key[:2])
+            if topic is None:
+                topic = FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id)
+                self._topics[key[:2]] = topic
+                self.response.responses.append(topic)
+            topic.partitions.append(data)
+            _count(key, data, self._context)
+            if data.error_code and data.current_leader.leader_id >= 0:
+                self._leaders[data.current_leader.leader_id] = None
+        if len(self._leaders) > known_leaders:
+            self.response.node_endpoints = [
+                NodeEndpoint(*found) for found in leader_endpoints(self._leaders, self._context)
+            ]
+
+
+def _answer(
+    answers: Sequence[Answer], session: FetchContext, context: RequestContext
+) -> FetchResponse:
+    answering = _Answering(session, context)
+    answering.add(answers)
+    return answering.response
+
+
+async def _answer_in_turns(
+    answers: Sequence[Answer], session: FetchContext, context: RequestContext
+) -> FetchResponse:
+    answering = _Answering(session, context)
+    for part in turns_of(answers):
+        await asyncio.sleep(0)
+        answering.add(part)
+    return answering.response

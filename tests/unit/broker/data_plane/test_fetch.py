@@ -247,3 +247,31 @@ async def test_a_waiting_session_hears_of_a_partition_that_was_quiet(plane):
     plane.write(1, b"b" * 100)
     told = (await task).responses[0].partitions
     assert [(p.partition_index, bases(p.records)) for p in told] == [(1, [0, 1])]
+
+
+async def test_a_partition_for_which_there_was_no_room_is_told_by_the_next_fetch(plane):
+    for number in (0, 1):
+        plane.write(number, b"a" * 500)
+    asked = request((0, 0), (1, 0), max_wait_ms=500, max_bytes=100)
+    asked.session_epoch = 0
+    first = fetch.handle(asked, plane.context(12))
+    assert [bases(p.records) for p in first.responses[0].partitions] == [[0], []]
+    asked = request((0, 1), max_wait_ms=500, max_bytes=100)
+    asked.session_id, asked.session_epoch = first.session_id, 1
+    (told,) = answered(plane, asked)
+    assert (told.partition_index, bases(told.records)) == (1, [0])
+
+
+async def test_a_session_that_ends_while_its_fetch_waits_follows_nothing_any_more(plane):
+    asked = request((0, 0), max_wait_ms=0)
+    asked.session_epoch = 0
+    first = fetch.handle(asked, plane.context(12))
+    asked = request((1, 0), max_wait_ms=500)
+    asked.session_id, asked.session_epoch = first.session_id, 1
+    waiting = fetch.handle(asked, plane.context(12))
+    final = FetchRequest(session_id=first.session_id, session_epoch=-1, max_wait_ms=0)
+    fetch.handle(final, plane.context(12))
+    plane.clock.advance(500)
+    plane.purgatory.expire()
+    await waiting
+    assert plane.purgatory._followers == {}

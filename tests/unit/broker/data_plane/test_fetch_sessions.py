@@ -29,7 +29,7 @@ def key(number: int) -> FetchKey:
     return FetchKey("t", ZERO_UUID, number)
 
 
-def located(found: FetchKey) -> TopicPartition:
+def quiet(found: FetchKey, _asked: FetchPartition, _told: PartitionData) -> TopicPartition:
     return TopicPartition(found.topic, found.partition)
 
 
@@ -51,8 +51,12 @@ def answers(context, **changes: PartitionData) -> list:
     ]  # fmt: skip
 
 
+def answer(context, told: list) -> tuple[int, list]:
+    return context.begin_answer(), [each for each in told if context.choose(*each)]
+
+
 def chosen(context, **changes: PartitionData) -> list[int]:
-    return [found.partition for found, _ in context.choose(answers(context, **changes))[1]]
+    return [found.partition for found, _ in answer(context, answers(context, **changes))[1]]
 
 
 @pytest.fixture
@@ -61,26 +65,26 @@ def sessions(plane) -> FetchSessions:
 
 
 def begin_session(sessions: FetchSessions, *numbers: int, now=NOW) -> int:
-    context = sessions.begin(request(*numbers), VERSION, now, located)
-    return context.choose(answers(context))[0]
+    context = sessions.begin(request(*numbers), VERSION, now, quiet)
+    return answer(context, answers(context))[0]
 
 
 def test_a_full_fetch_answers_everything_and_opens_a_session(sessions):
-    context = sessions.begin(request(0, 1), VERSION, NOW, located)
-    session_id, told = context.choose(answers(context))
+    context = sessions.begin(request(0, 1), VERSION, NOW, quiet)
+    session_id, told = answer(context, answers(context))
     assert session_id > 0
     assert [found.partition for found, _ in told] == [0, 1]
 
 
 def test_the_final_epoch_means_no_session(sessions):
-    context = sessions.begin(request(0, epoch=-1), VERSION, NOW, located)
-    assert context.choose(answers(context))[0] == 0
+    context = sessions.begin(request(0, epoch=-1), VERSION, NOW, quiet)
+    assert answer(context, answers(context))[0] == 0
     assert len(sessions) == 0
 
 
 def test_a_partition_that_had_nothing_to_tell_is_not_read_again_before_it_stirs(plane, sessions):
     session_id = begin_session(sessions, 0, 1)
-    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW, located)
+    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW, quiet)
     assert context.partitions() == []
     heard = []
     context.when_stirred(lambda found, _asked: heard.append(found.partition))
@@ -93,16 +97,16 @@ def test_a_partition_that_had_nothing_to_tell_is_not_read_again_before_it_stirs(
 def test_everything_is_read_now_and_then(sessions):
     session_id = begin_session(sessions, 0, 1)
     later = Instant(0, 10_000)
-    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, later, located)
+    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, later, quiet)
     assert [found.partition for found, _ in context.partitions()] == [0, 1]
-    context.choose(answers(context))
-    context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, later, located)
+    answer(context, answers(context))
+    context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, later, quiet)
     assert context.partitions() == []
 
 
 def test_a_session_that_is_gone_follows_nothing(plane, sessions):
     session_id = begin_session(sessions, 0)
-    sessions.begin(request(session_id=session_id, epoch=-1), VERSION, NOW, located)
+    sessions.begin(request(session_id=session_id, epoch=-1), VERSION, NOW, quiet)
     assert plane.purgatory._followers == {}
 
 
@@ -110,7 +114,7 @@ def test_an_incremental_fetch_tells_only_news(plane, sessions):
     session_id = begin_session(sessions, 0, 1, 2, 3)
     for number in range(4):
         plane.purgatory.wake(TopicPartition("t", number))
-    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW, located)
+    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW, quiet)
     assert [found.partition for found, _ in context.partitions()] == [0, 1, 2, 3]
     news = {
         "p1": PartitionData(partition_index=1, high_watermark=6, log_start_offset=0, records=b""),
@@ -124,10 +128,10 @@ def test_who_got_records_goes_to_the_end_of_the_order(plane, sessions):
     session_id = begin_session(sessions, 0, 1)
     for number in range(2):
         plane.purgatory.wake(TopicPartition("t", number))
-    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW, located)
+    context = sessions.begin(request(session_id=session_id, epoch=1), VERSION, NOW, quiet)
     records = PartitionData(partition_index=0, high_watermark=5, records=b"x")
-    context.choose([(key(0), records)])
-    context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, NOW, located)
+    answer(context, [(key(0), records)])
+    context = sessions.begin(request(session_id=session_id, epoch=2), VERSION, NOW, quiet)
     assert [found.partition for found, _ in context.partitions()] == [1, 0]
 
 
@@ -136,11 +140,11 @@ def test_an_error_is_told_until_it_is_gone_and_its_end_too(plane, sessions):
     plane.purgatory.wake(TopicPartition("t", 0))
     failed = PartitionData(partition_index=0, error_code=6, high_watermark=-1, log_start_offset=-1)
     for epoch in (1, 2):
-        context = sessions.begin(request(session_id=session_id, epoch=epoch), VERSION, NOW, located)
+        context = sessions.begin(request(session_id=session_id, epoch=epoch), VERSION, NOW, quiet)
         assert chosen(context, p0=failed) == [0]
-    context = sessions.begin(request(session_id=session_id, epoch=3), VERSION, NOW, located)
+    context = sessions.begin(request(session_id=session_id, epoch=3), VERSION, NOW, quiet)
     assert chosen(context) == [0]
-    context = sessions.begin(request(session_id=session_id, epoch=4), VERSION, NOW, located)
+    context = sessions.begin(request(session_id=session_id, epoch=4), VERSION, NOW, quiet)
     assert chosen(context) == []
 
 
@@ -148,7 +152,7 @@ def test_partitions_are_added_changed_and_forgotten(sessions):
     session_id = begin_session(sessions, 0, 1)
     changed = request(1, 2, session_id=session_id, epoch=1, forgotten=[0])
     changed.topics[0].partitions[0].fetch_offset = 77
-    context = sessions.begin(changed, VERSION, NOW, located)
+    context = sessions.begin(changed, VERSION, NOW, quiet)
     assert [(found.partition, asked.fetch_offset) for found, asked in context.partitions()] == [
         (1, 77),
         (2, 0),
@@ -159,31 +163,31 @@ def test_partitions_are_added_changed_and_forgotten(sessions):
 def test_a_session_without_partitions_is_closed(sessions):
     session_id = begin_session(sessions, 0)
     context = sessions.begin(
-        request(session_id=session_id, epoch=1, forgotten=[0]), VERSION, NOW, located
+        request(session_id=session_id, epoch=1, forgotten=[0]), VERSION, NOW, quiet
     )
-    assert context.choose([]) == (0, [])
+    assert answer(context, []) == (0, [])
     assert len(sessions) == 0
 
 
 def test_an_unknown_session_and_a_wrong_epoch_are_errors(sessions):
     with pytest.raises(FetchSessionIdNotFound):
-        sessions.begin(request(session_id=99, epoch=1), VERSION, NOW, located)
+        sessions.begin(request(session_id=99, epoch=1), VERSION, NOW, quiet)
     session_id = begin_session(sessions, 0)
     with pytest.raises(InvalidFetchSessionEpoch, match="at epoch 1, not 2"):
-        sessions.begin(request(session_id=session_id, epoch=2), VERSION, NOW, located)
+        sessions.begin(request(session_id=session_id, epoch=2), VERSION, NOW, quiet)
 
 
 def test_names_and_topic_ids_do_not_mix_in_a_session(sessions):
     session_id = begin_session(sessions, 0)
     with pytest.raises(FetchSessionTopicIdError):
-        sessions.begin(request(session_id=session_id, epoch=1), 13, NOW, located)
+        sessions.begin(request(session_id=session_id, epoch=1), 13, NOW, quiet)
 
 
 def test_a_full_fetch_with_a_session_id_replaces_that_session(sessions):
     session_id = begin_session(sessions, 0)
-    context = sessions.begin(request(0, session_id=session_id), VERSION, NOW, located)
+    context = sessions.begin(request(0, session_id=session_id), VERSION, NOW, quiet)
     assert len(sessions) == 0
-    context.choose(answers(context))
+    answer(context, answers(context))
     assert len(sessions) == 1
 
 
@@ -198,21 +202,21 @@ def test_a_session_unused_for_two_minutes_makes_room(sessions):
     oldest = begin_session(sessions, 0)
     newest = begin_session(sessions, 0)
     later = Instant(0, 120_001)
-    sessions.begin(request(session_id=oldest, epoch=1), VERSION, later, located)
+    sessions.begin(request(session_id=oldest, epoch=1), VERSION, later, quiet)
     assert begin_session(sessions, 0, now=later) > 0
     with pytest.raises(FetchSessionIdNotFound):
-        sessions.begin(request(session_id=newest, epoch=1), VERSION, later, located)
+        sessions.begin(request(session_id=newest, epoch=1), VERSION, later, quiet)
 
 
 def test_a_larger_session_takes_the_place_of_a_smaller_old_one(sessions):
     small, large = begin_session(sessions, 0), begin_session(sessions, 0, 1, 2)
     later = Instant(0, 120_001)
     for session_id in (small, large):
-        sessions.begin(request(session_id=session_id, epoch=1), VERSION, later, located)
+        sessions.begin(request(session_id=session_id, epoch=1), VERSION, later, quiet)
     assert begin_session(sessions, 0, now=later) == 0
     assert begin_session(sessions, 0, 1, now=later) > 0
     with pytest.raises(FetchSessionIdNotFound):
-        sessions.begin(request(session_id=small, epoch=2), VERSION, later, located)
+        sessions.begin(request(session_id=small, epoch=2), VERSION, later, quiet)
 
 
 def test_two_keys_of_one_partition_do_not_confuse_a_session(sessions):
@@ -222,6 +226,6 @@ def test_two_keys_of_one_partition_do_not_confuse_a_session(sessions):
     for epoch, forgotten in ((1, [1]), (2, [0])):
         asked = request(session_id=session_id, epoch=epoch, forgotten=forgotten)
         asked.topics = [FetchTopic(topic="t", partitions=[FetchPartition(partition=2)])]
-        context = sessions.begin(asked, VERSION, NOW, lambda _key: one)
-        context.choose(answers(context))
+        context = sessions.begin(asked, VERSION, NOW, lambda *_asked_and_told: one)
+        answer(context, answers(context))
     assert context.partitions() == []
