@@ -185,7 +185,7 @@ class Dispatcher:
             if answer is None:
                 return None
             encode = partial(encode_response, route.key, version, header.correlation_id, answer)
-            is_long = route.tells_all and has_long_lists(answer)
+            is_long = route.tells_all and has_long_lists(answer, route.key)
             response: Response = await self._node.disk_pool.convert(encode) if is_long else encode()
             if route.has_error_code:
                 _count_error(route, answer)

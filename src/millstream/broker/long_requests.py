@@ -10,7 +10,7 @@ twice) is seen only where both are in one part. `WHOLE` names the APIs whose lis
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -26,8 +26,8 @@ _ELEMENTS_ENCODED_AT_ONCE: Final = 1_000
 TELLS_ALL: Final = frozenset(
     {
         ApiKey.CONSUMER_GROUP_DESCRIBE, ApiKey.DESCRIBE_ACLS, ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.DESCRIBE_CONFIGS,
-        ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
-        ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.JOIN_GROUP, ApiKey.LIST_GROUPS,
+        ApiKey.DESCRIBE_GROUPS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_PRODUCERS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS, ApiKey.DESCRIBE_TRANSACTIONS, ApiKey.FETCH, ApiKey.JOIN_GROUP, ApiKey.LIST_GROUPS,
         ApiKey.LIST_TRANSACTIONS, ApiKey.OFFSET_FETCH, ApiKey.SHARE_GROUP_DESCRIBE, ApiKey.STREAMS_GROUP_DESCRIBE,
     }
 )  # fmt: skip
@@ -37,6 +37,16 @@ Element: TypeAlias = (
 )
 Path = tuple[str, ...]
 """Names of lists, from the outermost in."""
+_TOLD: Final[Mapping[ApiKey, Path]] = MappingProxyType(
+    {
+        ApiKey.DESCRIBE_LOG_DIRS: ("results", "topics", "partitions"),
+        ApiKey.DESCRIBE_PRODUCERS: ("topics", "partitions", "active_producers"),
+        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS: ("groups", "topics", "partitions"),
+        ApiKey.FETCH: ("responses", "partitions"),
+        ApiKey.OFFSET_FETCH: ("groups", "topics", "partitions"),
+    }
+)
+"""Where an answer has its elements, if that is deep inside it or has to be looked up fast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +150,11 @@ def in_parts(request: Message, key: ApiKey) -> tuple[Lists, Iterator[Message]] |
     return filled[0], _parts(request, filled)
 
 
-def has_long_lists(answer: Message) -> bool:
+def has_long_lists(answer: Message, key: ApiKey) -> bool:
     """Whether there are thousands of elements in its lists and the lists in those."""
+    told = _TOLD.get(key)
+    if told is not None and getattr(answer, told[0]):
+        return not _is_short(getattr(answer, told[0]), told[1:], _ELEMENTS_ENCODED_AT_ONCE)
     total = 0
     for name in answer.__dataclass_fields__:  # type: ignore[attr-defined]  # every message is a dataclass
         elements = getattr(answer, name)
@@ -193,10 +206,10 @@ def _is_short(elements: Sequence[Element], inner: Path, limit: int) -> bool:
     return len(elements) <= limit and _weight(elements, inner, limit) <= limit
 
 
-def _weight(elements: Iterable[Element], inner: Path, limit: int) -> int:
+def _weight(elements: Sequence[Element], inner: Path, limit: int) -> int:
     """How many elements there are at the innermost level; no more than needed to see that it is above `limit`."""
     if not inner:
-        return sum(1 for _ in elements)
+        return len(elements)
     total = 0
     for element in elements:
         nested = getattr(element, inner[0])
@@ -265,9 +278,9 @@ WHOLE: Final[Mapping[ApiKey, str]] = MappingProxyType(
         ApiKey.CREATE_DELEGATION_TOKEN: "refused over plain connections before its list is looked at",
         ApiKey.DESCRIBE_CLIENT_QUOTAS: "components are of three kinds at most",
         ApiKey.DESCRIBE_DELEGATION_TOKEN: "refused over plain connections before its list is looked at",
-        ApiKey.DESCRIBE_LOG_DIRS: "answered by directory; what is asked for becomes a set",
+        ApiKey.DESCRIBE_LOG_DIRS: "answered by directory, in turns; what is asked for becomes a set",
         ApiKey.DESCRIBE_TOPIC_PARTITIONS: "answers 2000 partitions at most, and a cursor",
-        ApiKey.FETCH: "a session is one whole",
+        ApiKey.FETCH: "a session is one whole; it is read in turns",
         ApiKey.JOIN_GROUP: "one member says all that it wants",
         ApiKey.LEAVE_GROUP: "members that leave together cause one rebalance",
         ApiKey.LIST_CONFIG_RESOURCES: "kinds of resources, made a set",

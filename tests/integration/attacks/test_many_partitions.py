@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from millstream.protocol.api import ApiKey
+from millstream.protocol.generated.describe_log_dirs import DescribeLogDirsRequest
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.patience import wait_until
 from tests.support.attacks import AttackedNode
@@ -77,3 +78,11 @@ def test_large_fetches_without_a_session_delay_nobody(node: AttackedNode) -> Non
         for _ in range(TIMES):
             answer = client.ask(ApiKey.FETCH, VERSION, request(epoch=-1, max_wait_ms=100))
             assert len(answer.responses[0].partitions) == PARTITIONS
+
+
+def test_describing_all_logs_delays_nobody(node: AttackedNode) -> None:
+    with node.client() as client, node.attack():
+        for _ in range(TIMES):
+            answer = client.ask(ApiKey.DESCRIBE_LOG_DIRS, 4, DescribeLogDirsRequest(topics=None))
+            described = {topic.name: topic.partitions for topic in answer.results[0].topics}
+            assert len(described["many"]) == PARTITIONS

@@ -55,9 +55,9 @@ def delete(running: Running, topic: str, offset: int, number: int = 0) -> tuple[
     return answer.error_code, answer.low_watermark
 
 
-def describe(running: Running, topics: list[DescribableLogDirTopic] | None = None) -> dict:
+async def describe(running: Running, topics: list[DescribableLogDirTopic] | None = None) -> dict:
     """Directory to error code and (topic, partition, size, lag, is future)."""
-    response = describe_log_dirs.handle(
+    response = await describe_log_dirs.handle(
         DescribeLogDirsRequest(topics=topics), SimpleNamespace(node=running.parts.node, version=5)
     )
     assert response.error_code == 0
@@ -84,10 +84,11 @@ def move(running: Running, path: str, topic: str, number: int = 0) -> int:
 
 async def moved(running: Running, path: str) -> None:
     async with asyncio.timeout(LONG_ENOUGH_S):
-        while not any(True for _, *names in describe(running)[path][1] for _ in names) or any(  # noqa: ASYNC110 - a move tells nobody
-            future for _, logs in describe(running).values() for *_, future in logs
-        ):
-            await asyncio.sleep(0)
+        while True:
+            found = await describe(running)
+            futures = [future for _, logs in found.values() for *_, future in logs]
+            if found[path][1] and not any(futures):
+                return
 
 
 async def test_records_are_deleted_up_to_an_offset_and_up_to_the_high_watermark() -> None:
@@ -122,11 +123,11 @@ async def test_directories_tell_the_sizes_of_their_logs() -> None:
         (place,) = (p for p in ("/a", "/b") if disk.exists(f"{p}/t-0"))
         other = {"/a": "/b", "/b": "/a"}[place]
         size = disk.size(f"{place}/t-0/{0:020d}.log")
-        assert describe(running) == {
+        assert await describe(running) == {
             place: (0, [("t", 0, size, 0, False)]),
             other: (0, [("t", 1, 0, 0, False)]),
         }
-        assert describe(running, [DescribableLogDirTopic("t", [0])]) == {
+        assert await describe(running, [DescribableLogDirTopic("t", [0])]) == {
             place: (0, [("t", 0, size, 0, False)]),
             other: (0, []),
         }
@@ -180,7 +181,7 @@ async def test_moves_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch)
             await running.parts.node.log_flusher.flush_to(hosted.log, 1)
         await asyncio.sleep(0)
         assert move(running, "/b", "t", 1 - lost) == KafkaStorageError.code
-        assert describe(running)["/b"] == (KafkaStorageError.code, [])
+        assert (await describe(running))["/b"] == (KafkaStorageError.code, [])
 
 
 async def test_a_move_that_a_stop_interrupted_begins_again() -> None:
@@ -227,17 +228,17 @@ async def test_a_move_keeps_to_the_bytes_a_second_that_are_set(
         await set_for_all_brokers(running, key, "0")
         assert move(running, target, "t") == 0
         async with asyncio.timeout(LONG_ENOUGH_S):
-            while lag(running, target) == 10:  # noqa: ASYNC110 - a move tells nobody
+            while await lag(running, target) == 10:  # noqa: ASYNC110 - a move tells nobody
                 await asyncio.sleep(0)
         for _ in range(50):
             await asyncio.sleep(0.001)
-        assert lag(running, target) == 9
+        assert await lag(running, target) == 9
         await set_for_all_brokers(running, key, str(1 << 40))
         await moved(running, target)
         assert not disk.exists(f"{source}/t-0")
 
 
-def lag(running: Running, path: str) -> int:
-    ((_, _, _, offset_lag, is_future),) = describe(running)[path][1]
+async def lag(running: Running, path: str) -> int:
+    ((_, _, _, offset_lag, is_future),) = (await describe(running))[path][1]
     assert is_future
     return offset_lag

@@ -7,12 +7,23 @@ from typing import Any
 
 import pytest
 
-from millstream.broker.long_requests import LISTS, WHOLE, Path, in_parts, joined
+from millstream.broker.long_requests import LISTS, WHOLE, Path, has_long_lists, in_parts, joined
 from millstream.broker.registry import HANDLERS
 from millstream.errors import PolicyViolation
 from millstream.protocol.api import ApiKey, request_class, response_class
 from millstream.protocol.diagnosis import schema_of
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.protocol.generated.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from millstream.protocol.generated.fetch import (
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
 from millstream.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic
 from millstream.protocol.generated.offset_commit import (
     OffsetCommitRequest,
@@ -147,3 +158,14 @@ def test_every_list_that_a_client_may_fill_is_cut_or_has_a_reason_not_to_be() ->
 def test_a_cut_goes_where_the_messages_have_lists(key: ApiKey, lists: Any) -> None:
     for kind, path in ((request_class(key), lists.asked), (response_class(key), lists.answered)):
         assert path in set(_lists(kind, schema_of(kind).root))
+
+
+@pytest.mark.parametrize(("count", "is_long"), [(1_000, False), (1_001, True)])
+def test_a_long_answer_is_seen_however_deep_its_elements_are(count, is_long):
+    fetched = FetchResponse(
+        responses=[FetchableTopicResponse(partitions=[PartitionData()] * count)]
+    )
+    assert has_long_lists(fetched, ApiKey.FETCH) is is_long
+    topic = DescribeLogDirsTopic(partitions=[DescribeLogDirsPartition()] * count)
+    described = DescribeLogDirsResponse(results=[DescribeLogDirsResult(topics=[topic])])
+    assert has_long_lists(described, ApiKey.DESCRIBE_LOG_DIRS) is is_long

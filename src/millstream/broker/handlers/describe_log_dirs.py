@@ -7,14 +7,17 @@ is in both, there with `is_future_key` and the number of records it lacks. An of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from millstream.broker.api_spec import ApiSpec
 from millstream.broker.request_context import RequestContext
+from millstream.broker.turns import turns_of
 from millstream.errors import KafkaStorageError
 from millstream.log.log_directory import METADATA_TOPIC, LogDirectory
 from millstream.log.partition_log import PartitionLog
+from millstream.model import TopicPartition
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -23,21 +26,32 @@ from millstream.protocol.generated.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from millstream.replication.partition import Partition
 
 API = ApiSpec(ApiKey.DESCRIBE_LOG_DIRS, versions=range(1, 6))
 
 _UNKNOWN_BYTES: Final = -1
 
 
-def handle(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+class _Found(NamedTuple):
+    log: PartitionLog
+    is_future: bool
+
+
+async def handle(
+    request: DescribeLogDirsRequest, context: RequestContext
+) -> DescribeLogDirsResponse:
+    """Thousands of logs are described in turns with other requests, those that were there when it began."""
     directories = context.node.log_directories
     wanted = _wanted(request)
     file_system = context.node.file_system
     response = DescribeLogDirsResponse()
-    for directory in directories.for_partitions:
+    hosted = dict(context.node.partitions.all())
+    found_logs = [(directory, _logs(directory)) for directory in directories.for_partitions]
+    for directory, logs in found_logs:
         found = DescribeLogDirsResult(
             log_dir=file_system.absolute(directory.path),
-            topics=_topics(directory, wanted, context),
+            topics=await _topics(logs, wanted, hosted),
             is_cordoned=directory.path in directories.cordoned,
         )
         try:
@@ -61,37 +75,36 @@ def _wanted(request: DescribeLogDirsRequest) -> set[tuple[str, int]] | None:
     return {(topic.topic, number) for topic in request.topics for number in topic.partitions}
 
 
-def _topics(
-    directory: LogDirectory, wanted: set[tuple[str, int]] | None, context: RequestContext
+def _logs(directory: LogDirectory) -> list[_Found]:
+    current = [_Found(log, is_future=False) for log in directory]
+    return current + [_Found(log, is_future=True) for log in directory.future_logs]
+
+
+async def _topics(
+    logs: Sequence[_Found],
+    wanted: set[tuple[str, int]] | None,
+    hosted: Mapping[TopicPartition, Partition],
 ) -> list[DescribeLogDirsTopic]:
     topics: dict[str, DescribeLogDirsTopic] = {}
-    for log, described in _described(directory, context):
-        if log.partition.topic != METADATA_TOPIC and (wanted is None or log.partition in wanted):
-            topic = topics.setdefault(
-                log.partition.topic, DescribeLogDirsTopic(name=log.partition.topic)
-            )
-            topic.partitions.append(described)
+    for part in turns_of(logs):
+        for found in part:
+            name = found.log.partition
+            if name.topic != METADATA_TOPIC and (wanted is None or name in wanted):
+                topic = topics.get(name.topic)
+                if topic is None:
+                    topic = topics[name.topic] = DescribeLogDirsTopic(name=name.topic)
+                topic.partitions.append(_described(found, hosted.get(name)))
+        await asyncio.sleep(0)
     return list(topics.values())
 
 
-def _described(
-    directory: LogDirectory, context: RequestContext
-) -> Iterator[tuple[PartitionLog, DescribeLogDirsPartition]]:
-    current = dict(context.node.partitions.all())
-    for log in directory:
-        hosted = current.get(log.partition)
-        high_watermark = hosted.high_watermark if hosted is not None else 0
-        yield log, _size(log, max(0, high_watermark - log.log_end_offset), is_future=False)
-    for log in directory.future_logs:
-        hosted = current.get(log.partition)
-        end_offset = hosted.log_end_offset if hosted is not None else 0
-        yield log, _size(log, max(0, end_offset - log.log_end_offset), is_future=True)
-
-
-def _size(log: PartitionLog, lag: int, *, is_future: bool) -> DescribeLogDirsPartition:
+def _described(found: _Found, hosted: Partition | None) -> DescribeLogDirsPartition:
+    log, end_offset = found.log, 0
+    if hosted is not None:
+        end_offset = hosted.log_end_offset if found.is_future else hosted.high_watermark
     return DescribeLogDirsPartition(
         partition_index=log.partition.partition,
         partition_size=log.size_bytes,
-        offset_lag=lag,
-        is_future_key=is_future,
+        offset_lag=max(0, end_offset - log.log_end_offset),
+        is_future_key=found.is_future,
     )
