@@ -6,9 +6,20 @@ from collections.abc import Iterator
 
 import pytest
 
+from millstream.errors import UnknownTopicId
+from millstream.model import Uuid
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.describe_log_dirs import DescribeLogDirsRequest
 from millstream.protocol.generated.fetch import FetchPartition, FetchRequest, FetchTopic
+from millstream.protocol.generated.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from millstream.protocol.generated.share_fetch import FetchPartition as SharedPartition
+from millstream.protocol.generated.share_fetch import FetchTopic as SharedTopic
+from millstream.protocol.generated.share_fetch import ShareFetchRequest
 from tests.patience import wait_until
 from tests.support.attacks import AttackedNode
 
@@ -86,3 +97,25 @@ def test_describing_all_logs_delays_nobody(node: AttackedNode) -> None:
             answer = client.ask(ApiKey.DESCRIBE_LOG_DIRS, 4, DescribeLogDirsRequest(topics=None))
             described = {topic.name: topic.partitions for topic in answer.results[0].topics}
             assert len(described["many"]) == PARTITIONS
+
+
+def test_a_share_session_over_partitions_that_are_not_there_delays_nobody(
+    node: AttackedNode,
+) -> None:
+    unknown, numbers = Uuid(b"u" * 16), range(12_000)
+    shared = SharedTopic(unknown, [SharedPartition(partition_index=each) for each in numbers])
+    acknowledged = AcknowledgeTopic(
+        unknown,
+        [AcknowledgePartition(each, [AcknowledgementBatch(0, 0, [1])]) for each in numbers],
+    )
+    member = {"group_id": "g", "member_id": "m"}
+    begin = ShareFetchRequest(
+        **member, share_session_epoch=0, max_bytes=1 << 20, max_records=10, topics=[shared]
+    )
+    proceed = ShareAcknowledgeRequest(**member, share_session_epoch=1, topics=[acknowledged])
+    with node.client() as client, node.attack():
+        fetched = client.ask(ApiKey.SHARE_FETCH, 1, begin)
+        answer = client.ask(ApiKey.SHARE_ACKNOWLEDGE, 1, proceed)
+    for topic in (fetched.responses[0], answer.responses[0]):
+        assert [each.partition_index for each in topic.partitions] == list(numbers)
+        assert {each.error_code for each in topic.partitions} == {UnknownTopicId.code}
