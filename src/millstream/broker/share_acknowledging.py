@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from millstream.broker.share_groups import ShareGroups, share_key
 from millstream.broker.share_sessions import SessionKey, SharedPlace
+from millstream.broker.turns import in_turns, turns_of
 from millstream.coordinator.share_partition.acknowledgement import (
     AcknowledgementBatch,
     check_batches,
@@ -24,15 +25,15 @@ Outcomes = dict[SharedPlace, KafkaError | None]
 RequestTopic = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
 
 
-def acknowledgements_of(topics: Iterable[RequestTopic]) -> Acknowledgements:
+async def acknowledgements_of(topics: Iterable[RequestTopic]) -> Acknowledgements:
     """Of the partitions that have any."""
+    partitions = ((topic, partition) for topic in topics for partition in topic.partitions)
     return {
         SharedPlace(topic.topic_id, partition.partition_index): [
             AcknowledgementBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types)
             for batch in partition.acknowledgement_batches
         ]
-        for topic in topics
-        for partition in topic.partitions
+        async for topic, partition in in_turns(partitions)
         if partition.acknowledgement_batches
     }
 
@@ -46,13 +47,16 @@ async def acknowledge(
     may_renew: bool,
 ) -> Outcomes:
     """Returns when every partition's are stored or refused."""
-    results = await asyncio.gather(
-        *(
-            _acknowledge(share, image, session, place, batches, may_renew=may_renew)
-            for place, batches in acknowledgements.items()
+    outcomes: Outcomes = {}
+    for part in turns_of(list(acknowledgements.items())):
+        results = await asyncio.gather(
+            *(
+                _acknowledge(share, image, session, place, batches, may_renew=may_renew)
+                for place, batches in part
+            )
         )
-    )
-    return dict(zip(acknowledgements, results, strict=True))
+        outcomes.update(zip((place for place, _ in part), results, strict=True))
+    return outcomes
 
 
 async def _acknowledge(

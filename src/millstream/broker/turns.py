@@ -11,15 +11,15 @@ _ITEMS_PER_TURN: Final = 1_000
 """Of about a microsecond each."""
 AT_ONCE: Final = 300
 """As many partitions as a request reads, or answers, in one go."""
-_PARTITIONS_PER_TURN: Final = 100
+PARTITIONS_PER_TURN: Final = 100
 """Of some ten microseconds each."""
 
 
-async def in_turns(items: Iterable[ItemT]) -> AsyncIterator[ItemT]:
+async def in_turns(items: Iterable[ItemT], per_turn: int = _ITEMS_PER_TURN) -> AsyncIterator[ItemT]:
     """The items. What they are taken from must stay as it is meanwhile: requests and images do."""
     for number, item in enumerate(items, 1):
         yield item
-        if number % _ITEMS_PER_TURN == 0:
+        if number % per_turn == 0:
             await asyncio.sleep(0)
 
 
@@ -28,5 +28,5 @@ def turns_of(partitions: Sequence[ItemT]) -> Iterator[Sequence[ItemT]]:
     if len(partitions) <= AT_ONCE:
         yield partitions
         return
-    for begin in range(0, len(partitions), _PARTITIONS_PER_TURN):
-        yield partitions[begin : begin + _PARTITIONS_PER_TURN]
+    for begin in range(0, len(partitions), PARTITIONS_PER_TURN):
+        yield partitions[begin : begin + PARTITIONS_PER_TURN]

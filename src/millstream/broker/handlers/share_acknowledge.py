@@ -21,6 +21,7 @@ from millstream.broker.share_sessions import (
     check_group_id,
     check_member_id,
 )
+from millstream.broker.turns import PARTITIONS_PER_TURN, in_turns
 from millstream.errors import InvalidShareSessionEpoch, KafkaError
 from millstream.protocol.api import ApiKey
 from millstream.protocol.generated.share_acknowledge import (
@@ -52,15 +53,15 @@ async def handle(
         share,
         context.node.metadata.image,
         key,
-        acknowledgements_of(request.topics),
+        await acknowledgements_of(request.topics),
         may_renew=request.is_renew_ack,
     )
     if request.share_session_epoch == FINAL_EPOCH:
         await share.close_session(key)
-    return _response(key, outcomes, context)
+    return await _response(key, outcomes, context)
 
 
-def _response(
+async def _response(
     key: SessionKey, outcomes: Outcomes, context: RequestContext
 ) -> ShareAcknowledgeResponse:
     response = ShareAcknowledgeResponse()
@@ -69,7 +70,7 @@ def _response(
         response.acquisition_lock_timeout_ms = limits.lock_duration_ms
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
     leaders: list[int] = []
-    for place, refused in outcomes.items():
+    async for place, refused in in_turns(outcomes.items(), PARTITIONS_PER_TURN):
         topic = topics.get(place.topic_id)
         if topic is None:
             topic = topics[place.topic_id] = ShareAcknowledgeTopicResponse(place.topic_id)

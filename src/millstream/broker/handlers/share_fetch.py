@@ -36,6 +36,7 @@ from millstream.broker.share_sessions import (
     check_group_id,
     check_member_id,
 )
+from millstream.broker.turns import PARTITIONS_PER_TURN, in_turns
 from millstream.errors import (
     InvalidRequest,
     KafkaError,
@@ -63,7 +64,7 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
     share = context.node.share_groups
     share.check_served()
     key = SessionKey(check_group_id(request.group_id), check_member_id(request.member_id))
-    acknowledgements = acknowledgements_of(request.topics)
+    acknowledgements = await acknowledgements_of(request.topics)
     check_mode(request)
     if request.is_renew_ack:
         check_renewal(request)
@@ -82,7 +83,7 @@ async def handle(request: ShareFetchRequest, context: RequestContext) -> ShareFe
         await share.close_session(key)
     if request.share_session_epoch != INITIAL_EPOCH:
         answers = {place: answer for place, answer in answers.items() if answer is not None}
-    return _response(key, answers, outcomes, context)
+    return await _response(key, answers, outcomes, context)
 
 
 def check_mode(request: ShareFetchRequest) -> None:
@@ -118,7 +119,7 @@ async def _begin(
     if request.share_session_epoch == FINAL_EPOCH:
         sessions.find(key)
         return []
-    asked = list(_asked(request, context))
+    asked = [each async for each in in_turns(_asked(request, context))]
     if request.share_session_epoch == INITIAL_EPOCH:
         return (await _open(request, key, asked, acknowledgements, context)).rotated(0)
     session = sessions.proceed(key, request.share_session_epoch)
@@ -170,7 +171,7 @@ async def _fetch(
     """Every partition that was asked for; None where there is nothing for this member."""
     answers: dict[SharedPlace, Answer | None] = dict.fromkeys(place for place, _ in places)
     loaded: dict[LoadedSharePartition, SharedPlace] = {}
-    for place, topic in places:
+    async for place, topic in in_turns(places, PARTITIONS_PER_TURN):
         try:
             loaded[await _load(key, place, topic, context)] = place
         except KafkaError as error:
@@ -216,7 +217,7 @@ def _share_fetch(
 # --- answering
 
 
-def _response(
+async def _response(
     key: SessionKey,
     answers: dict[SharedPlace, Answer | None],
     outcomes: Outcomes,
@@ -226,7 +227,8 @@ def _response(
     response = ShareFetchResponse(acquisition_lock_timeout_ms=lock_ms)
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
     leaders: list[int] = []
-    for place in (*answers, *(place for place in outcomes if place not in answers)):
+    places = [*answers, *(place for place in outcomes if place not in answers)]
+    async for place in in_turns(places, PARTITIONS_PER_TURN):
         topic = topics.get(place.topic_id)
         if topic is None:
             topic = topics[place.topic_id] = ShareFetchableTopicResponse(topic_id=place.topic_id)
