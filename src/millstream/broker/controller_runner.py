@@ -48,6 +48,7 @@ class ControllerRunner:
         """`image`: what a snapshot holds, or nothing. `timeout_ms`: how long a request may wait for its records' commit."""
         self._settings = settings
         self._loader = MetadataLoader(image)
+        self._image = image
         self._clock = clock
         self._random = random
         self._timeout_ms = timeout_ms
@@ -63,7 +64,7 @@ class ControllerRunner:
     @property
     def image(self) -> MetadataImage:
         """Everything committed and applied."""
-        return self._loader.image
+        return self._image
 
     def attach(self, driver: MetadataDriver) -> None:
         self._driver = driver
@@ -109,9 +110,17 @@ class ControllerRunner:
             self._fail_waiters(NotController("the controller has moved; retry"))
 
     def committed(self, batch: MetadataBatch) -> None:
+        self.publish(batch, self.replay(batch))
+
+    def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
+        """May run in a thread. One batch at a time: each goes on top of the one before."""
+        return self._loader.replay(batch)
+
+    def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
         self._committed_offset = batch.last_offset + 1
         self._end_offset = max(self._end_offset, self._committed_offset)
-        for published in self._loader.replay(batch):
+        for published in images:
+            self._image = published.image
             for apply in self._subscribers:
                 apply(published)
         if self._controller is None and batch.epoch == self._leads_epoch:
@@ -123,7 +132,7 @@ class ControllerRunner:
 
     def _activate(self, epoch: LeaderEpoch) -> None:
         """The first commit of an epoch covers everything before it: what a new controller must know is in the image."""
-        controller = self._controller = Controller(self._loader.image, self._settings, epoch)
+        controller = self._controller = Controller(self._image, self._settings, epoch)
         result = controller.handle_activation(self._loader.transaction_open, self._context())
         self._append(controller, result.records)
 

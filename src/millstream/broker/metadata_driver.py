@@ -12,12 +12,13 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Final, Protocol
 
 from millstream.broker.disk_pool import DiskPool
-from millstream.broker.metadata_log import MetadataLog
+from millstream.broker.metadata_log import MetadataLog, StoredBatch, decoded
 from millstream.errors import NotController
-from millstream.metadata.loader import MetadataBatch
+from millstream.metadata.loader import MetadataBatch, PublishedImage
 from millstream.model import BrokerId, LeaderEpoch, Offset
 from millstream.raft.messages import Flushed, LocalEvent, Propose, Resign, Tick
 from millstream.raft.ready import LeaderAndEpoch, Ready
@@ -25,12 +26,23 @@ from millstream.raft.replica import RaftReplica
 from millstream.raft.voter_set import ReplicaKey
 from millstream.runtime import Clock
 
+_APPLIED_AT_ONCE: Final = 200
+"""Records, in a few milliseconds. More are decoded and replayed in a thread."""
+
 
 class MetadataListener(Protocol):
     """Hears of leadership and of what is committed, in the order of the log."""
 
     def leadership_changed(self, leadership: LeaderAndEpoch) -> None: ...
     def committed(self, batch: MetadataBatch) -> None: ...
+
+    def replay(self, batch: MetadataBatch) -> list[PublishedImage]:
+        """The first half of `committed`, which may run in a thread: nobody else sees what it makes."""
+        ...
+
+    def publish(self, batch: MetadataBatch, images: Sequence[PublishedImage]) -> None:
+        """The second half, on the loop."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,11 @@ class MetadataDriver:
         self._listener = listener
         self._pool = pool
         self._clock = clock
-        self._applied = int(log.high_watermark())
+        self._applied = self._committed = int(log.high_watermark())
+        self._is_running = False
+        self._is_applying = False
+        """`_keep_applied` is at work: whatever is committed meanwhile is left to it."""
+        self._has_many = asyncio.Event()
         self._deadline_ms = 0
         self._wake_up = asyncio.Event()
         self._appended = asyncio.Event()
@@ -88,8 +104,10 @@ class MetadataDriver:
 
     async def run(self) -> None:
         """Until cancelled. A disk that fails the metadata log ends the node."""
+        self._is_running = True
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_flushed())
+            tasks.create_task(self._keep_applied())
             tasks.create_task(self._keep_time())
 
     def start(self) -> None:
@@ -129,9 +147,33 @@ class MetadataDriver:
             self._wake_up.set()
 
     def _apply_up_to(self, high_watermark: Offset) -> None:
+        """Nobody waits for the node while it starts, so all is applied at once then."""
+        self._committed = int(high_watermark)
+        if self._is_applying:
+            return
+        if self._is_running and self._committed - self._applied > _APPLIED_AT_ONCE:
+            self._is_applying = True
+            self._has_many.set()
+            return
         for batch in self._log.batches(self._applied, high_watermark):
             self._applied = batch.last_offset + 1
             self._listener.committed(batch)
+
+    async def _keep_applied(self) -> None:
+        """Applies what is too long to be applied at once, and everything that is committed until that is done."""
+        while True:
+            await self._has_many.wait()
+            self._has_many.clear()
+            while self._applied < self._committed:
+                for stored in list(self._log.stored_batches(self._applied, self._committed)):
+                    batch, images = await self._pool.run(partial(self._replay, stored))
+                    self._applied = batch.last_offset + 1
+                    self._listener.publish(batch, images)
+            self._is_applying = False
+
+    def _replay(self, stored: StoredBatch) -> tuple[MetadataBatch, list[PublishedImage]]:
+        batch = decoded(stored)
+        return batch, self._listener.replay(batch)
 
     async def _keep_flushed(self) -> None:
         while True:

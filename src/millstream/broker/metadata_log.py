@@ -38,6 +38,7 @@ from millstream.runtime import FileSystem, Instant
 METADATA_PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
 _QUORUM_STATE_FILE: Final = "quorum-state"
 _READ_BYTES: Final = 1 << 20
+StoredBatch = tuple[BatchHeader, memoryview]
 _CONTROL_TYPES: Final[dict[type, ControlType]] = {
     LeaderChangeMessage: ControlType.LEADER_CHANGE,
     KRaftVersionRecord: ControlType.KRAFT_VERSION,
@@ -137,7 +138,7 @@ class MetadataLog:
         MalformedMessage.
         """
         found = None
-        for header, batch in self._stored_batches(self._snapshot_end, self.log.log_end_offset):
+        for header, batch in self.stored_batches(self._snapshot_end, self.log.log_end_offset):
             if header.is_control:
                 for record in iterate_records(header, batch):
                     if read_control_type(record.key) is ControlType.KRAFT_VOTERS:
@@ -147,20 +148,10 @@ class MetadataLog:
 
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
         """The batches in [start, end), decoded, in order. Raises CorruptMessage, MalformedMessage."""
-        for header, batch in self._stored_batches(start, end):
-            values = (
-                ()
-                if header.is_control
-                else tuple(record.value for record in iterate_records(header, batch))
-            )
-            yield MetadataBatch(
-                Offset(header.base_offset),
-                Offset(header.last_offset),
-                LeaderEpoch(header.partition_leader_epoch),
-                [decode_metadata_record(value or b"") for value in values],
-            )
+        return map(decoded, self.stored_batches(start, end))
 
-    def _stored_batches(self, start: int, end: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+    def stored_batches(self, start: int, end: int) -> Iterator[StoredBatch]:
+        """The batches in [start, end) as they stand in the log. Raises CorruptMessage."""
         offset = start
         while offset < end:
             data = self.log.read(offset, _READ_BYTES, end).records
@@ -171,6 +162,22 @@ class MetadataLog:
             for header, batch in iterate_batches(view):
                 yield header, batch
                 offset = header.next_offset
+
+
+def decoded(stored: StoredBatch) -> MetadataBatch:
+    """Raises MalformedMessage."""
+    header, batch = stored
+    values = (
+        ()
+        if header.is_control
+        else tuple(record.value for record in iterate_records(header, batch))
+    )
+    return MetadataBatch(
+        Offset(header.base_offset),
+        Offset(header.last_offset),
+        LeaderEpoch(header.partition_leader_epoch),
+        [decode_metadata_record(value or b"") for value in values],
+    )
 
 
 def _control_entry(record: ControlRecord) -> tuple[ControlType, bytes]:
