@@ -2,7 +2,8 @@
 
     submit -> handle -> records -> driver.propose -> replay -> (committed, published) -> response
 
-A response leaves only when its records are committed and applied on this node, and so does one without records: it may rest on
+What is long is planned, encoded and replayed in a thread, on images that do not change, and takes effect on the loop; other requests wait
+for it. A response leaves only when its records are committed and applied on this node, and so does one without records: it may rest on
 what an earlier request wrote. Owns the wait for commits; decides nothing about metadata.
 """
 
@@ -12,10 +13,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from functools import partial
+from typing import Final, TypeVar, cast
 
+from millstream.broker.disk_pool import DiskPool
 from millstream.broker.metadata_driver import MetadataDriver, QuorumDescription
 from millstream.controller.controller import Controller
+from millstream.controller.request_size import partitions_asked
 from millstream.controller.result import ControllerContext, ControllerResult
 from millstream.controller.settings import ControllerSettings
 from millstream.errors import EncodeError, InvalidRequest, NotController, RequestTimedOut
@@ -32,6 +36,8 @@ from millstream.runtime import Clock, Random
 _LOGGER = logging.getLogger(__name__)
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
+_PLANNED_AT_ONCE: Final = 500
+"""Records, in some milliseconds."""
 
 
 class ControllerRunner:
@@ -44,6 +50,8 @@ class ControllerRunner:
         clock: Clock,
         random: Random,
         timeout_ms: int,
+        *,
+        pool: DiskPool,
     ) -> None:
         """`image`: what a snapshot holds, or nothing. `timeout_ms`: how long a request may wait for its records' commit."""
         self._settings = settings
@@ -52,6 +60,9 @@ class ControllerRunner:
         self._clock = clock
         self._random = random
         self._timeout_ms = timeout_ms
+        self._pool = pool
+        self._planning = asyncio.Lock()
+        """Between the plan of a request and its records in the log nobody else plans."""
         self._driver: MetadataDriver | None = None
         self._controller: Controller | None = None
         self._leads_epoch: LeaderEpoch | None = None
@@ -79,16 +90,36 @@ class ControllerRunner:
         request: RequestT,
     ) -> ResponseT:
         """See `node.ControllerClient`. Raises NotController, RequestTimedOut, InvalidRequest for what no record can hold, and what `handle` raises."""
-        controller = self._controller
-        if controller is None:
-            raise NotController("the controller of this cluster is starting; retry")
-        result = handle(controller, request, self._context())
-        try:
-            self._append(controller, result.records)
-        except EncodeError as error:
-            raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
-        await self._until_committed(self._end_offset)
+        async with self._planning:
+            controller = self._controller
+            if controller is None:
+                raise NotController("the controller of this cluster is starting; retry")
+            plan = partial(handle, controller, request, self._context())
+            result = await self._planned(controller, plan, partitions_asked(request))
+            try:
+                if len(result.records) > _PLANNED_AT_ONCE:
+                    await self._append_many(controller, result.records)
+                else:
+                    self._append(controller, result.records)
+            except EncodeError as error:
+                raise InvalidRequest(f"it asks for what no record can hold: {error}") from error
+            end_offset = self._end_offset
+        await self._until_committed(end_offset)
         return result.response
+
+    async def _planned(
+        self,
+        controller: Controller,
+        plan: Callable[[], ControllerResult[ResponseT]],
+        partitions: int,
+    ) -> ControllerResult[ResponseT]:
+        if partitions <= _PLANNED_AT_ONCE:
+            return plan()
+        _ = controller.image  # made here, so that the thread only reads it
+        result = await self._pool.run(plan)
+        if self._controller is not controller:
+            raise NotController("the controller has moved; retry")
+        return result
 
     def quorum(self) -> QuorumDescription:
         assert self._driver is not None, "the quorum is asked for before it was made"
@@ -142,17 +173,33 @@ class ControllerRunner:
     def _append(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
         if not records:
             return
+        first_offset = self._propose(_encoded(records))
+        for offset, record in enumerate(records, first_offset):
+            controller.replay(Offset(offset), record)
+
+    async def _append_many(self, controller: Controller, records: Sequence[MetadataRecord]) -> None:
+        """All that takes long comes before the records are written, so that nothing can come between that and what follows from it."""
+        base, first_offset = controller.image, self._end_offset
+        last_offset = Offset(first_offset + len(records) - 1)
+        values, image = await self._pool.run(
+            lambda: (_encoded(records), controller.image_after(base, last_offset, records))
+        )
+        if self._controller is not controller:
+            raise NotController("the controller has moved; retry")
+        assert controller.image is base, "only one request at a time changes the metadata"
+        assert self._end_offset == first_offset, "only one request at a time writes to the log"
+        self._propose(values)
+        controller.adopt(image)
+
+    def _propose(self, values: Sequence[bytes]) -> Offset:
         assert self._driver is not None, "the controller runs only with a driver"
         assert self._leads_epoch is not None, "a controller runs only where the quorum is led"
-        known = cast("Sequence[metadata_records.MetadataRecord]", records)
-        values = [encode_metadata_record(record, record_version(record)) for record in known]
         first_offset = self._driver.propose(values, self._leads_epoch)
         assert first_offset == self._end_offset, (
             f"records written for offset {self._end_offset} went to {first_offset}"
         )
-        self._end_offset = first_offset + len(records)
-        for offset, record in enumerate(records, first_offset):
-            controller.replay(Offset(offset), record)
+        self._end_offset = first_offset + len(values)
+        return first_offset
 
     async def _until_committed(self, offset: int) -> None:
         if self._committed_offset >= offset:
@@ -170,3 +217,8 @@ class ControllerRunner:
         for _, future in waiters:
             if not future.done():
                 future.set_exception(error)
+
+
+def _encoded(records: Sequence[MetadataRecord]) -> list[bytes]:
+    known = cast("Sequence[metadata_records.MetadataRecord]", records)
+    return [encode_metadata_record(record, record_version(record)) for record in known]

@@ -265,7 +265,12 @@ class NodeParts:
             check_broker_change=check_broker_change,
         )
         return ControllerRunner(
-            settings, image, self._clock, self._environment.random, config.request_timeout_ms
+            settings,
+            image,
+            self._clock,
+            self._environment.random,
+            config.request_timeout_ms,
+            pool=self._pool,
         )
 
     def _new_node(self) -> Node:

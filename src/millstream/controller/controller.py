@@ -6,6 +6,9 @@ the leader of the metadata quorum runs one; whoever takes over builds its own fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Final
+
 from millstream.controller.acls import plan_create_acls, plan_delete_acls
 from millstream.controller.alter_configs import (
     plan_alter_configs,
@@ -122,6 +125,9 @@ from millstream.protocol.generated.update_features import (
     UpdateFeaturesResponse,
 )
 
+_TRANSACTION_RECORDS: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+"""A controller's transactions are whole batches, and one that it aborts was never replayed there."""
+
 
 class Controller:
     """Every `handle_*` leaves the controller as it is; the caller appends the records and replays them, in this order:
@@ -147,18 +153,30 @@ class Controller:
             self._delta = None
         return self._image
 
+    def image_after(
+        self, image: MetadataImage, last_offset: Offset, records: Iterable[MetadataRecord]
+    ) -> MetadataImage:
+        """`image` with `records` on top of it. Changes nothing, so a thread may do it; `adopt` then takes the place of `replay`."""
+        delta = MetadataDelta(image)
+        for record in records:
+            if not isinstance(record, _TRANSACTION_RECORDS):
+                delta.replay(record)
+        return delta.image(last_offset, self._epoch)
+
+    def adopt(self, image: MetadataImage) -> None:
+        """What `image_after` made of the newest image."""
+        assert image.offset > self._offset, f"image {image.offset} is adopted after {self._offset}"
+        self._image, self._offset, self._delta = image, image.offset, None
+
     def replay(self, offset: Offset, record: MetadataRecord) -> None:
-        """The only mutator. Records come in the order of the log."""
+        """Changes the newest image, as `adopt` does and nothing else. Records come in the order of the log."""
         assert offset > self._offset, f"record {offset} is replayed after {self._offset}"
         self._offset = offset
-        match record:
-            case BeginTransactionRecord() | EndTransactionRecord() | AbortTransactionRecord():
-                # This controller's transactions are whole batches, and one that it aborts was never replayed here.
-                return
-            case _:
-                if self._delta is None:
-                    self._delta = MetadataDelta(self._image)
-                self._delta.replay(record)
+        if isinstance(record, _TRANSACTION_RECORDS):
+            return
+        if self._delta is None:
+            self._delta = MetadataDelta(self._image)
+        self._delta.replay(record)
 
     def handle_activation(
         self, transaction_open: bool, context: ControllerContext

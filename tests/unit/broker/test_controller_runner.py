@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from millstream.broker.controller_runner import ControllerRunner
+from millstream.broker.disk_pool import DiskPool
 from millstream.controller.controller import Controller
 from millstream.controller.result import ControllerResult
 from millstream.controller.settings import ControllerSettings
@@ -27,8 +28,11 @@ from millstream.protocol.generated.metadata_records import NoOpRecord, TopicReco
 from millstream.protocol.record_frames import decode_metadata_record
 from millstream.raft.ready import LeaderAndEpoch
 from millstream.runtime.system import SystemClock, SystemRandom
+from tests.patience import until
 
 ME, ANOTHER = BrokerId(1), BrokerId(2)
+MANY = 600
+"""Partitions, so that a thread plans the request."""
 LEADING = LeaderAndEpoch(ME, LeaderEpoch(1))
 
 
@@ -38,7 +42,12 @@ class Log:
     def __init__(self) -> None:
         settings = ControllerSettings(cluster_id="c", node_id=1)
         self.runner = ControllerRunner(
-            settings, MetadataImage(cluster_id="c"), SystemClock(), SystemRandom(), 60_000
+            settings,
+            MetadataImage(cluster_id="c"),
+            SystemClock(),
+            SystemRandom(),
+            60_000,
+            pool=DiskPool(),
         )
         driver: Any = self
         self.runner.attach(driver)
@@ -85,8 +94,8 @@ async def log() -> Log:
     return log
 
 
-def create(log: Log, name: str) -> asyncio.Task[Any]:
-    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+def create(log: Log, name: str, partitions: int = 1) -> asyncio.Task[Any]:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
     request = CreateTopicsRequest(topics=[topic])
     return asyncio.create_task(log.runner.submit(Controller.handle_create_topics, request))
 
@@ -105,6 +114,41 @@ async def test_requests_are_handled_one_after_the_other_and_answered_when_commit
     answers = [(await task).topics[0].error_code for task in asked]
     assert answers == [0, TopicAlreadyExists.code, 0]
     assert sorted(log.runner.image.topics.by_name) == ["a", "b"]
+
+
+async def test_nobody_overtakes_a_request_that_is_planned_in_a_thread(log: Log) -> None:
+    """Nor does it hold the loop: it is at work when others have had their turn."""
+    before = log.end
+    asked = [create(log, "a", MANY), create(log, "a"), create(log, "b")]
+    await asyncio.sleep(0)
+    assert log.proposed == [], "it is planned elsewhere"
+    await until(lambda: len(log.proposed) == 2)
+    assert [first for first, _ in log.proposed] == [before, before + 1 + MANY]
+    log.commit()
+    answers = [(await task).topics[0].error_code for task in asked]
+    assert answers == [0, TopicAlreadyExists.code, 0]
+    assert len(log.runner.image.topics.by_name["a"].partitions) == MANY
+
+
+async def test_a_request_that_is_planned_when_the_controller_moves_writes_nothing(log: Log) -> None:
+    before = log.end
+    asked = create(log, "a", MANY)
+    await asyncio.sleep(0)
+    log.runner.leadership_changed(LeaderAndEpoch(ANOTHER, LeaderEpoch(2)))
+    with pytest.raises(NotController, match="has moved"):
+        await asked
+    assert (log.end, log.proposed) == (before, [])
+
+
+async def test_a_request_that_is_given_up_while_it_is_planned_holds_nobody_up(log: Log) -> None:
+    asked = create(log, "a", MANY)
+    await asyncio.sleep(0)
+    asked.cancel()
+    other = create(log, "a")
+    await until(lambda: bool(log.proposed))
+    log.commit()
+    assert (await other).topics[0].error_code == 0
+    assert len(log.runner.image.topics.by_name["a"].partitions) == 1
 
 
 async def test_what_was_written_is_applied_before_its_answer_leaves(log: Log) -> None:
