@@ -10,7 +10,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final
 
 from millstream.broker.new_logs import NewLogs
@@ -65,14 +66,16 @@ class HostedPartitions:
         self._hosted: dict[tuple[str, int], Partition] = {}
         self._awaited: dict[tuple[str, int], None] = {}
         """New partitions of this node that are hosted in a moment, or when somebody asks for them."""
-        self._has_awaited = asyncio.Event()
+        self._leaving: dict[tuple[str, int], Partition] = {}
+        """Deleted partitions whose logs leave the directory in a moment, or when a topic of that name comes back."""
+        self._has_work = asyncio.Event()
         self._refused: set[TopicPartition] = set()
         """Logs that could not be opened and may be another time."""
         self._image = MetadataImage()
 
     def get(self, topic: str, partition: int) -> Partition:
         if (topic, partition) in self._awaited:
-            self._host_awaited(topic, partition)
+            self._host_awaited(topic, [partition])
         found = self._hosted.get((topic, partition))
         if found is None:
             raise self._why_not(topic, partition)
@@ -82,14 +85,22 @@ class HostedPartitions:
         return [(each.topic_partition, each) for each in self._hosted.values()]
 
     async def run(self) -> None:
-        """Hosts what is awaited, a little at a time, until cancelled."""
-        while True:
-            await self._has_awaited.wait()
-            self._has_awaited.clear()
-            while self._awaited:
-                for topic, number in list(islice(self._awaited, _HOSTED_AT_ONCE)):
-                    self._host_awaited(topic, number)
-                await asyncio.sleep(0)
+        """Hosts what is awaited and deletes what leaves, a little at a time, until cancelled."""
+        try:
+            while True:
+                await self._has_work.wait()
+                self._has_work.clear()
+                while self._awaited or self._leaving:
+                    for key in list(islice(self._leaving, _HOSTED_AT_ONCE)):
+                        self._delete(key)
+                    await asyncio.sleep(0)
+                    next_ones = list(islice(self._awaited, _HOSTED_AT_ONCE))
+                    for topic, keys in groupby(next_ones, key=itemgetter(0)):
+                        self._host_awaited(topic, [number for _, number in keys])
+                    await asyncio.sleep(0)
+        finally:
+            for key in list(self._leaving):
+                self._delete(key)
 
     def load(self, image: MetadataImage) -> None:
         """The first image: every log of it that this node hosts is opened, one after another."""
@@ -104,6 +115,9 @@ class HostedPartitions:
         for topic in published.delta.topics.deleted():
             for number in range(len(topic.partitions)):
                 self._drop(topic.name, number)
+        if len(self._leaving) <= _HOSTED_AT_ONCE:
+            for key in list(self._leaving):
+                self._delete(key)
         changes = list(published.delta.topics.changes())
         if sum(len(change.partitions) for change in changes) > _HOSTED_AT_ONCE:
             self._host_later(changes)
@@ -140,13 +154,14 @@ class HostedPartitions:
                 ):
                     self._awaited[key] = None
         if self._awaited:
-            self._has_awaited.set()
+            self._has_work.set()
 
-    def _host_awaited(self, topic: str, number: int) -> None:
-        self._awaited.pop((topic, number), None)
+    def _host_awaited(self, topic: str, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._awaited.pop((topic, number), None)
         image = self._image.topic(topic)
-        if image is not None and number < len(image.partitions):
-            self._host(image, [number])
+        if image is not None:
+            self._host(image, [each for each in numbers if each < len(image.partitions)])
 
     def _host(self, topic: TopicImage, numbers: Iterable[int]) -> None:
         config_of_topic = cache(partial(self.log_config, topic.name))
@@ -168,6 +183,7 @@ class HostedPartitions:
     ) -> Partition | None:
         """A log that cannot be opened is offline; the others are not its business."""
         name = TopicPartition(topic.name, number)
+        self._delete(name)
         assigned = assigned_directory(topic.partitions[number], self._node_id)
         directory = self._directory_for(name, assigned)
         if directory is None:
@@ -220,12 +236,22 @@ class HostedPartitions:
     def lose(self, lost: Iterable[TopicPartition]) -> None:
         """Their data directory failed: whoever asks for them is told so from now on."""
         for name in lost:
+            self._leaving.pop(name, None)
             if self._hosted.pop(name, None) is not None:
                 self._on_progress(name)
 
     def _drop(self, topic: str, number: int) -> None:
         self._awaited.pop((topic, number), None)
         dropped = self._hosted.pop((topic, number), None)
+        if dropped is None:
+            return
+        dropped.log.retire("its topic was deleted")
+        self._leaving[topic, number] = dropped
+        self._has_work.set()
+        self._on_progress(dropped.topic_partition)
+
+    def _delete(self, key: tuple[str, int]) -> None:
+        dropped = self._leaving.pop(key, None)
         if dropped is None:
             return
         try:
@@ -236,7 +262,6 @@ class HostedPartitions:
                 dropped.topic_partition,
                 error,
             )
-        self._on_progress(dropped.topic_partition)
 
     def _reconfigure(self, topic: str) -> None:
         image = self._image.topic(topic)

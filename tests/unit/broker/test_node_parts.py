@@ -26,6 +26,7 @@ from millstream.errors import (
 )
 from millstream.log.log_directories import LogDirectories
 from millstream.log.log_environment import LogEnvironment
+from millstream.metadata.loader import PublishedImage
 from millstream.model import BrokerId, TopicPartition, Uuid, uuid_text
 from millstream.protocol.generated.broker_heartbeat import BrokerHeartbeatRequest
 from millstream.protocol.generated.broker_registration import BrokerRegistrationRequest, Feature
@@ -46,7 +47,7 @@ from millstream.records.builder import build_batch
 from millstream.records.record import Record
 from millstream.runtime.system import SystemClock, SystemRandom
 from millstream.testing.sim_files import SimFileSystem
-from tests.patience import LONG_ENOUGH_S
+from tests.patience import LONG_ENOUGH_S, until
 
 ADVERTISED = [Listener("PLAINTEXT", "127.0.0.1", 9092)]
 SETTINGS = {"log.dirs": "data", "log.retention.hours": "2"}
@@ -221,6 +222,33 @@ async def test_deleted_topics_leave_and_their_names_are_free() -> None:
         await running.create("t")
         assert running.append("t", b"new") == 0
         assert running.parts.node.partitions.get("t", 0).topic_id != former
+
+
+async def test_thousands_of_deleted_partitions_leave_at_once_and_their_files_in_turns() -> None:
+    """Nobody can use them, their name is free, and a node that stops meanwhile leaves nothing behind."""
+    disk = SimFileSystem()
+    held: list[int] = []
+    async with node(disk) as running:
+
+        def look(published: PublishedImage) -> None:
+            if published.delta.topics.deleted():
+                held.append(sum(1 for directory in running.directories for _ in directory))
+
+        running.parts._controller.subscribe(look)
+        for _ in range(2):
+            await running.create("many", partitions=1_000)
+            await until(lambda: len(list(running.parts.node.partitions.all())) == 1_000)
+            await until(lambda: not len(running.parts.new_logs))
+            former = running.parts.node.partitions.get("many", 999)
+            assert running.append("many", b"old", 999) == 0
+            await running.delete("many")
+            with pytest.raises(UnknownTopicOrPartition):
+                running.parts.node.partitions.get("many", 999)
+            with pytest.raises(KafkaStorageError, match="deleted"):
+                former.append(memoryview(build_batch([Record(timestamp=1)])), SystemClock().now())
+        assert min(held) > 900, "the loop did not wait for a thousand files"
+    async with node(disk) as running:
+        assert not [name for name in disk.list("data") if "many" in name and "delete" not in name]
 
 
 async def test_logs_follow_their_topics_configuration_and_the_brokers_defaults() -> None:
