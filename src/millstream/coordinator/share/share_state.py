@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from millstream.coordinator.record import CoordinatorRecord
@@ -23,6 +24,10 @@ from millstream.protocol.generated.share_records import (
 
 NO_EPOCH: Final = -1
 NO_COUNT: Final = -1
+
+
+_FIELDS_OF_MESSAGE: Final = attrgetter(*StateBatch._fields)
+"""A message has the same names."""
 
 
 class SharePartitionKey(NamedTuple):
@@ -145,7 +150,4 @@ def _messages(batches: Iterable[StateBatch]) -> list[share_records.StateBatch]:
 
 
 def _batches(messages: Iterable[share_records.StateBatch]) -> tuple[StateBatch, ...]:
-    return tuple(
-        StateBatch(m.first_offset, m.last_offset, m.delivery_state, m.delivery_count)
-        for m in messages
-    )
+    return tuple(map(StateBatch._make, map(_FIELDS_OF_MESSAGE, messages)))

@@ -6,7 +6,7 @@ Owns the arithmetic of ranges: disjoint, in order, nothing below the start offse
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -50,7 +50,13 @@ def combined(
 
     Records below `start_offset` (-1: not known) are finished and left out. Costs O(n log n) in the number of ranges.
     """
-    batches = [batch for batch in (*current, *newer) if batch.last_offset >= start_offset]
+    batches = [
+        batch
+        for batch in (*current, *newer)
+        if batch.last_offset >= max(batch.first_offset, start_offset)
+    ]
+    if _is_one_account(batches, start_offset):
+        return tuple(batches)
     result: list[StateBatch] = []
     for stretch in _stretches(batches, start_offset):
         before = result[-1] if result else None
@@ -61,13 +67,43 @@ def combined(
     return tuple(result)
 
 
+def _is_one_account(batches: Sequence[StateBatch], start_offset: int) -> bool:
+    """Whether they are what `combined` gives, as a partition's first account and the one that a leader sends mostly are."""
+    begin, delivery = start_offset, None
+    for first, last, state, count in batches:
+        continues = first == begin and delivery == (count, state)
+        if first < begin or continues:
+            return False
+        begin, delivery = last + 1, (count, state)
+    return True
+
+
 def _continues(before: StateBatch, stretch: StateBatch) -> bool:
     return before.last_offset + 1 == stretch.first_offset and before.delivery == stretch.delivery
 
 
 def _stretches(batches: Iterable[StateBatch], start_offset: int) -> Iterator[StateBatch]:
+    """In order, none over another. Most batches overlap nothing and stay as they are."""
+    together: list[StateBatch] = []
+    end = start_offset
+    for batch in sorted(batches):
+        if together and batch.first_offset >= end:
+            yield from _swept(together, start_offset)
+            together = []
+        together.append(batch)
+        end = max(end, batch.last_offset + 1)
+    yield from _swept(together, start_offset)
+
+
+def _swept(overlapping: Sequence[StateBatch], start_offset: int) -> Iterable[StateBatch]:
     """From one border of any batch to the next, with the delivery that counts there."""
-    waiting = sorted(batches, reverse=True)
+    if len(overlapping) == 1 and overlapping[0].first_offset >= start_offset:
+        return overlapping
+    return _sweep(overlapping, start_offset)
+
+
+def _sweep(overlapping: Sequence[StateBatch], start_offset: int) -> Iterator[StateBatch]:
+    waiting = sorted(overlapping, reverse=True)
     borders = {max(batch.first_offset, start_offset) for batch in waiting}
     borders.update(batch.last_offset + 1 for batch in waiting)
     begun: list[tuple[int, int, int]] = []

@@ -1,0 +1,109 @@
+"""Requests that change very much at once: a topic of thousands of partitions comes and goes, share groups keep the state of thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+
+from millstream.model import uuid_text
+from millstream.protocol.api import ApiKey
+from millstream.protocol.generated import initialize_share_group_state as initialize
+from millstream.protocol.generated import read_share_group_state_summary as summary
+from millstream.protocol.generated import write_share_group_state as write
+from millstream.protocol.generated.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
+from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
+from millstream.testing.raw_client import RawClient
+from tests.patience import wait_until
+from tests.support.attacks import AttackedNode
+
+PARTITIONS: Final = 9_000
+SHARE_PARTITIONS: Final = 2_000
+STATE_BATCHES: Final = 10_000
+"""As many as `share.partition.max.record.locks` lets a share partition have."""
+
+
+@pytest.fixture
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedNode]:
+    with AttackedNode(tmp_path_factory.mktemp("changes")) as node:
+        yield node
+
+
+def _create(client: RawClient, name: str, partitions: int) -> bytes:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=60_000)
+    (result,) = client.ask(ApiKey.CREATE_TOPICS, 7, request).topics
+    assert result.error_code == 0, result
+    topic_id: bytes = result.topic_id
+    return topic_id
+
+
+def test_a_topic_of_thousands_of_partitions_comes_and_goes(node: AttackedNode) -> None:
+    with node.client() as client:
+        with node.attack():
+            _create(client, "large", PARTITIONS)
+        deletion = DeleteTopicsRequest(topics=[DeleteTopicState(name="large")], timeout_ms=60_000)
+        with node.attack():
+            (result,) = client.ask(ApiKey.DELETE_TOPICS, 6, deletion).responses
+            assert result.error_code == 0, result
+
+
+def test_a_topic_grows_by_thousands_of_partitions(node: AttackedNode) -> None:
+    growth = CreatePartitionsTopic(name="growing", count=PARTITIONS, assignments=None)
+    request = CreatePartitionsRequest(topics=[growth], timeout_ms=60_000)
+    with node.client() as client:
+        _create(client, "growing", 1)
+        with node.attack():
+            (result,) = client.ask(ApiKey.CREATE_PARTITIONS, 3, request).results
+            assert result.error_code == 0, result
+
+
+def test_the_state_of_thousands_of_share_partitions_is_told(node: AttackedNode) -> None:
+    with node.client() as client:
+        topic_id = _share_partitions(client, SHARE_PARTITIONS)
+        asked = [summary.PartitionData(number, 0) for number in range(SHARE_PARTITIONS)]
+        request = summary.ReadShareGroupStateSummaryRequest(
+            "g", [summary.ReadStateSummaryData(topic_id, asked)]
+        )
+        with node.attack():
+            answer = client.ask(ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, 1, request)
+        (result,) = answer.results
+        told = [(each.partition, each.error_code, each.state_epoch) for each in result.partitions]
+        assert told == [(number, 0, 1) for number in range(SHARE_PARTITIONS)]
+
+
+def test_a_share_partition_with_very_many_ranges_is_written(node: AttackedNode) -> None:
+    with node.client() as client:
+        topic_id = _share_partitions(client, 1)
+        ranges = [write.StateBatch(2 * n, 2 * n, 0, 1) for n in range(STATE_BATCHES)]
+        request = write.WriteShareGroupStateRequest(
+            "g", [write.WriteStateData(topic_id, [write.PartitionData(0, 1, 0, 0, 0, ranges)])]
+        )
+        with node.attack():
+            answer = client.ask(ApiKey.WRITE_SHARE_GROUP_STATE, 1, request)
+        assert answer.results[0].partitions[0].error_code == 0, answer
+
+
+def _share_partitions(client: RawClient, count: int) -> bytes:
+    """The id of a topic whose partitions the share group `g` has begun to read."""
+    topic_id = _create(client, "shared", count)
+    key = f"g:{uuid_text(topic_id)}:0"
+    find = FindCoordinatorRequest(key_type=2, coordinator_keys=[key])
+    numbers = [initialize.PartitionData(number, 1, 0) for number in range(count)]
+    request = initialize.InitializeShareGroupStateRequest(
+        "g", [initialize.InitializeStateData(topic_id, numbers)]
+    )
+
+    def are_initialized() -> bool:
+        client.ask(ApiKey.FIND_COORDINATOR, 6, find)
+        (result,) = client.ask(ApiKey.INITIALIZE_SHARE_GROUP_STATE, 0, request).results
+        return all(each.error_code == 0 for each in result.partitions)
+
+    wait_until(are_initialized)
+    return topic_id
