@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection
 from types import NoneType
 from typing import Final, final
 
@@ -16,6 +16,7 @@ from millstream.broker.coordinator_partition import CoordinatorPartition
 from millstream.broker.coordinator_topic import NODE_ITSELF, ask_shard
 from millstream.broker.node_services import Metadata
 from millstream.broker.transaction_markers import TransactionMarkers
+from millstream.broker.turns import in_turns
 from millstream.coordinator.transaction.shard import TransactionShard
 from millstream.coordinator.transaction.turn import PreparedTransaction
 from millstream.errors import (
@@ -76,13 +77,13 @@ class TransactionCompletion:
             pause_s = min(2 * pause_s, _RETRY_PAUSE_MAX_S)
 
     async def _write(
-        self, partitions: Iterable[TopicPartition], marker: TransactionMarker
+        self, partitions: Collection[TopicPartition], marker: TransactionMarker
     ) -> set[TopicPartition]:
-        """Those that need no marker any more. All are written at once, so that they share what they wait for."""
+        """Those that need no marker any more. All are written together, so that they share what they wait for."""
         async with asyncio.TaskGroup() as tasks:
             writes = {
                 partition: tasks.create_task(self._write_one(partition, marker))
-                for partition in partitions
+                async for partition in in_turns(partitions)
             }
         outcomes = {partition: write.result() for partition, write in writes.items()}
         for error in outcomes.values():

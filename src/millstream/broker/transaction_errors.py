@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from millstream.errors import InvalidProducerEpoch, KafkaError, ProducerFenced
@@ -27,8 +27,9 @@ def error_code(error: KafkaError, version: int, knows_fenced_from: int) -> int:
 
 def partitions_of(
     topics: Iterable[add_partitions_to_txn.AddPartitionsToTxnTopic],
-) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, number) for topic in topics for number in topic.partitions]
+) -> Iterator[TopicPartition]:
+    """One after another, as there may be very many."""
+    return (TopicPartition(topic.name, number) for topic in topics for number in topic.partitions)
 
 
 def add_partitions_failed(

@@ -12,18 +12,30 @@ from millstream.protocol.api import ApiKey
 from millstream.protocol.generated import initialize_share_group_state as initialize
 from millstream.protocol.generated import read_share_group_state_summary as summary
 from millstream.protocol.generated import write_share_group_state as write
+from millstream.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+)
 from millstream.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
 from millstream.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest
 from millstream.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from millstream.protocol.generated.describe_transactions import DescribeTransactionsRequest
+from millstream.protocol.generated.end_txn import EndTxnRequest
 from millstream.protocol.generated.find_coordinator import FindCoordinatorRequest
+from millstream.protocol.generated.init_producer_id import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from millstream.testing.raw_client import RawClient
 from tests.patience import wait_until
 from tests.support.attacks import AttackedNode
 
 PARTITIONS: Final = 9_000
+TRANSACTION_PARTITIONS: Final = 6_000
+"""Each has a log with a record afterwards, which takes memory for good."""
 SHARE_PARTITIONS: Final = 2_000
 STATE_BATCHES: Final = 10_000
 """As many as `share.partition.max.record.locks` lets a share partition have."""
@@ -88,6 +100,50 @@ def test_a_share_partition_with_very_many_ranges_is_written(node: AttackedNode) 
         with node.attack():
             answer = client.ask(ApiKey.WRITE_SHARE_GROUP_STATE, 1, request)
         assert answer.results[0].partitions[0].error_code == 0, answer
+
+
+def test_a_transaction_over_thousands_of_partitions_is_ended(node: AttackedNode) -> None:
+    with node.client() as client:
+        _create(client, "large", TRANSACTION_PARTITIONS)
+        producer_id, epoch = _producer(client)
+        topics = [AddPartitionsToTxnTopic("large", list(range(TRANSACTION_PARTITIONS)))]
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="t",
+            v3_and_below_producer_id=producer_id,
+            v3_and_below_producer_epoch=epoch,
+            v3_and_below_topics=topics,
+        )
+        with node.attack():
+            answer = client.ask(ApiKey.ADD_PARTITIONS_TO_TXN, 3, request)
+            (result,) = answer.results_by_topic_v3_and_below
+            codes = {each.partition_error_code for each in result.results_by_partition}
+            assert codes == {0}
+        with node.attack():
+            end = EndTxnRequest("t", producer_id, epoch, committed=True)
+            assert client.ask(ApiKey.END_TXN, 3, end).error_code == 0
+            wait_until(lambda: _state(client) == "CompleteCommit")
+
+
+def _producer(client: RawClient) -> tuple[int, int]:
+    """Of the transactional id `t`."""
+    answers: list[InitProducerIdResponse] = []
+    find = FindCoordinatorRequest(key_type=1, coordinator_keys=["t"])
+
+    def is_known() -> bool:
+        client.ask(ApiKey.FIND_COORDINATOR, 4, find)
+        request = InitProducerIdRequest("t", 60_000, -1, -1)
+        answers.append(client.ask(ApiKey.INIT_PRODUCER_ID, 4, request))
+        return answers[-1].error_code == 0
+
+    wait_until(is_known)
+    return answers[-1].producer_id, answers[-1].producer_epoch
+
+
+def _state(client: RawClient) -> str:
+    request = DescribeTransactionsRequest(["t"])
+    (described,) = client.ask(ApiKey.DESCRIBE_TRANSACTIONS, 0, request).transaction_states
+    state: str = described.transaction_state
+    return state
 
 
 def _share_partitions(client: RawClient, count: int) -> bytes:
