@@ -36,6 +36,11 @@ def test_counts_up_to_limits_add_up() -> None:
     assert of(5, 7, 100, 2_000).counts_up_to([5, 10, 1_000, 10_000]) == [1, 2, 3, 4]
 
 
+def test_a_share_of_the_count_is_not_rounded_up_to_the_next_observation() -> None:
+    times = of(*[0] * 7, *[2] * 18)
+    assert times.quantile_us(7 / 25) == 0  # 7 / 25 * 25 > 7
+
+
 @given(DURATIONS, DURATIONS)
 def test_two_merged_are_as_if_all_had_been_observed_in_one(
     one: list[int], other: list[int]
