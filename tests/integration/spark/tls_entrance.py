@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,8 +47,10 @@ def tls_entrance(directory: Path) -> Iterator[Entrance]:
 @contextmanager
 def _serving(context: ssl.SSLContext, upstream: int) -> Iterator[int]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        to, back = await asyncio.open_connection("127.0.0.1", upstream)
-        await asyncio.gather(_pump(reader, back), _pump(to, writer))
+        async with _closing(writer):
+            to, back = await asyncio.open_connection("127.0.0.1", upstream)
+            async with _closing(back):
+                await asyncio.gather(_pump(reader, back), _pump(to, writer))
 
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -62,6 +64,17 @@ def _serving(context: ssl.SSLContext, upstream: int) -> Iterator[int]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+@asynccontextmanager
+async def _closing(writer: asyncio.StreamWriter) -> AsyncIterator[None]:
+    """Closed in the end, also where the test ends first."""
+    try:
+        yield
+    finally:
+        writer.transport.abort()
+        with suppress(OSError):
+            await writer.wait_closed()
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
