@@ -5,8 +5,9 @@ group matched interests nobody, and ten thousand groups would cost gigabytes. Th
 expression costs is known: its length, its Unicode classes (each of them takes 10 KB before RE2 looks at its own limit), and the
 memory of the compiled expression.
 
-`check_pattern` reads an expression without compiling it and takes a few milliseconds at most. Compiling takes up to a second, and
-matching up to 0.1 s a text: both belong into a thread, and leave the interpreter to others while they run.
+`check_pattern` reads an expression without compiling it and takes a few milliseconds at most. Compiling takes up to half a second, and
+matching up to 0.1 s a text: both belong into a thread. Matching leaves the interpreter to others while it runs; compiling does not, as the
+binding of RE2 keeps the interpreter's lock, so the largest expressions still delay everybody once.
 """
 
 from __future__ import annotations
