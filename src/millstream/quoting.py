@@ -1,4 +1,4 @@
-"""How much of what somebody else chose is said in a message: enough to know it by, however long it is."""
+"""Shortens text that somebody else chose, for a message: enough is left to know it by."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class Dispatcher:
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - one request must not take the node down; it is logged
-            response = _failed(route, header, message, error)
+            response = _encode_error(header, message, _told_error(route, header, error))
         route.metrics.answered_at_once(version, begin_ns, self._now_ns())
         return response
 
@@ -144,55 +144,43 @@ class Dispatcher:
         begin_ns: int,
     ) -> Response | None:
         """Decoded and encoded in a thread where that takes long, and handled in parts (`long_requests`)."""
-        convert = self._convert_at_once
-        if len(body) > _CONVERTED_AT_ONCE_BYTES:
-            convert = self._node.disk_pool.convert
-        version = header.request_api_version
-        message, _ = await convert(partial(route.decode, body, 0, version))
+        in_thread = len(body) > _CONVERTED_AT_ONCE_BYTES
+        decode = partial(route.decode, body, 0, header.request_api_version)
+        message, _ = await self._in_thread(decode) if in_thread else decode()
         context = RequestContext(self._node, header, connection, self._clock.now())
+        waits_for = _answer_in_parts(route, message, context)
         times = (begin_ns, self._now_ns())
-        try:
-            answer = await _answer_in_parts(route, message, context)
-            if answer is None:
-                return None
-            response: Response = await convert(
-                partial(encode_response, route.key, version, header.correlation_id, answer)
-            )
-            if route.has_error_code:
-                _count_error(route, answer)
-        except NoAnswer:
-            raise
-        except Exception as error:  # noqa: BLE001 - see `handle`
-            response = await convert(partial(_failed, route, header, message, error))
-        route.metrics.answered_later(version, *times, self._now_ns())
-        return response
+        return await self._finish(route, header, message, waits_for, times, in_thread=in_thread)
 
-    async def _convert_at_once(self, work: Callable[[], ResultT]) -> ResultT:
-        return work()
+    async def _in_thread(self, work: Callable[[], ResultT]) -> ResultT:
+        return await self._node.disk_pool.convert(work)
 
     async def _finish(
         self,
         route: _Route,
         header: RequestHeader,
         message: Message,
-        result: Awaitable[Message],
+        result: Awaitable[Message | None],
         times: tuple[int, int],
+        *,
+        in_thread: bool = False,
     ) -> Response | None:
-        """`times`: when the request came, and when it began to wait."""
+        """`times`: when the request came, and when it began to wait. `in_thread`: the request was long, so its answer is."""
         version = header.request_api_version
         try:
-            answer: Message | None = await result
+            answer = await result
             if answer is None:
                 return None
             encode = partial(encode_response, route.key, version, header.correlation_id, answer)
-            is_long = route.tells_all and has_long_lists(answer, route.key)
-            response: Response = await self._node.disk_pool.convert(encode) if is_long else encode()
+            is_long = in_thread or (route.tells_all and has_long_lists(answer, route.key))
+            response: Response = await self._in_thread(encode) if is_long else encode()
             if route.has_error_code:
                 _count_error(route, answer)
         except NoAnswer:
             raise
         except Exception as error:  # noqa: BLE001 - see `handle`
-            response = _failed(route, header, message, error)
+            tell = partial(_encode_error, header, message, _told_error(route, header, error))
+            response = await self._in_thread(tell) if in_thread else tell()
         route.metrics.answered_later(version, *times, self._now_ns())
         return response
 
@@ -226,16 +214,21 @@ def _count_error(route: _Route, response: Any) -> None:  # Any: has an error_cod
         route.metrics.errors[response.error_code] += 1
 
 
-def _failed(route: _Route, header: RequestHeader, message: Message, error: Exception) -> Response:
-    """Raises ProtocolError when not even the error can be told, or nobody wants to hear it."""
-    key, version = route.key, header.request_api_version
+def _told_error(route: _Route, header: RequestHeader, error: Exception) -> KafkaError:
+    """What the client is told, logged where it is unexpected, and counted."""
     if not isinstance(error, KafkaError):
         _LOGGER.error(
             "%s v%d from client %r failed unexpectedly",
-            key.name, version, shortened(header.client_id or ""), exc_info=error,
+            route.key.name, header.request_api_version, shortened(header.client_id or ""), exc_info=error,
         )  # fmt: skip
         error = UnknownServerError()
     route.metrics.errors[error.code] += 1
+    return error
+
+
+def _encode_error(header: RequestHeader, message: Message, error: KafkaError) -> Response:
+    """Raises ProtocolError when not even the error can be told, or nobody wants to hear it."""
+    key, version = ApiKey(header.request_api_key), header.request_api_version
     try:
         response = error_response(key, version, message, error)
         return encode_response(key, version, header.correlation_id, response)

@@ -1,4 +1,4 @@
-"""What lives as long as the node is taken out of the garbage collector's sight, so that a full collection is always short.
+"""Freezes the objects that live as long as the node, so that a full garbage collection is always short.
 
 A full collection looks at every container there is: with ten thousand partitions that holds the loop for 0.16 s, and it comes
 again with every quarter that the node grows. `gc.freeze` moves what is alive out of its sight. Reference counts still free what

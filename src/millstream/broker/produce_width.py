@@ -1,4 +1,4 @@
-"""How many partitions a Produce names, looked up in its frame: most frames are long because of their records, few because of that.
+"""Counts the partitions that a Produce names, in its frame: most frames are long because of their records, few because of that.
 
 A long Produce is decoded in a thread and handled in parts like other long requests, but only where it names very many partitions:
 elsewhere decoding costs nothing, as records are not looked at.

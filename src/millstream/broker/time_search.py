@@ -1,4 +1,4 @@
-"""The first record that is not older than a time, in a partition. Batches are unpacked where they keep nobody waiting."""
+"""Finds the first record of a partition that is not older than a time. Batches are unpacked where they keep nobody waiting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users type, as Python gives it: bytes of the command line that are no UTF-8 arrive as lone surrogates (PEP 383).
+"""Arguments of the command line as Python gives them: bytes of the command line that are no UTF-8 arrive as lone surrogates (PEP 383).
 
 A key, a value or a separator may be any bytes: its option has the type ANY_BYTES, and `typed_bytes` gives the bytes back.
 Everything else is text: names of topics and groups, addresses, settings. `refuse_bytes` says so before anything is asked.

@@ -1,4 +1,4 @@
-"""What the clients log while a verb runs, on standard error: `warning: ...`, and `note: ...` for less."""
+"""Writes what the clients log while a verb runs to standard error: `warning: ...`, and `note: ...` for less."""
 
 from __future__ import annotations
 

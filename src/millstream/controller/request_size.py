@@ -1,4 +1,4 @@
-"""How much work a request asks the controller for, before anything of it is planned."""
+"""Counts the partitions that a request asks the controller for, before anything of it is planned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who goes on next, of the connections that have more requests than one turn lets them start.
+"""Gives turns to connections that have more requests than one turn lets them start.
 
 Each gets its turn before one gets a second, and all of them together get so much time before the loop looks at its sockets again,
 however much a few of them have sent.

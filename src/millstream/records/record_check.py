@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 # mypy: disable-error-code="valid-type, untyped-decorator, no-any-return"
 # Reason: Cython's C types and decorators mean nothing to mypy.
-"""Whether the records of a batch are what its header says, and the first record at or after a time. Makes no object a record.
+"""Checks that the records of a batch are what its header says, and finds the first one at or after a time. Makes no object a record.
 
 A leaf: this file runs interpreted as `record_check` and compiled as `record_check_compiled` (docs/adr/0005, 0009). Every
 length is compared with what is left before it is used. Compiled, it can walk without the interpreter's lock, so that a thread

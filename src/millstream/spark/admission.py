@@ -1,4 +1,4 @@
-"""How much a micro-batch may read, and how it is shared among partitions.
+"""Limits what a micro-batch reads, and shares it among partitions.
 
 Rows of a DataFrame are shared in proportion to what lies there, as Spark's Kafka connector does: so the partitions of a topic
 come forward in event time together, as a watermark over all of them needs it.

@@ -1,4 +1,4 @@
-"""What a topology and its settings may ask for, and Spark cannot give yet: refused, because silence would be believed."""
+"""Refuses what a topology and its settings may ask for and Spark cannot give yet: silence would be believed."""
 
 from __future__ import annotations
 

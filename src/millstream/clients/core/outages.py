@@ -1,4 +1,4 @@
-"""Which addresses cannot be reached, and when to say so in the log: soon, then rarely, and once more when it is over.
+"""Addresses that cannot be reached, and when to say so in the log: soon, then rarely, and once more when it is over.
 
 One failure is no outage: the next address may answer, or the next attempt. The second in a row, or a second of silence,
 is worth a warning. Reads no clock, writes no log: gives sentences.
